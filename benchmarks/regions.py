@@ -21,9 +21,9 @@ import numpy as np
 
 import polymargin as pm
 from polymargin.deadlines import Deadline
+from polymargin.margins.provers import bound
 from polymargin.regions import L2, Linf
 from polymargin.relaxation.attack import nearest_counterexample
-from polymargin.relaxation.search import RegionSearch
 
 SHARED = Path(os.environ.get("POLYMARGIN_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 REGIONS = {"L2": L2(), "L2 in [0,1]": L2(domain=(0, 1)), "Linf": Linf(), "Linf in [0,1]": Linf(domain=(0, 1))}
@@ -54,12 +54,11 @@ def measure(name: str, region_name: str, image: int, timeout: float) -> dict[str
     row = {"network": name, "region": region_name, "image": image, "attack_seconds": attacked - started}
     if nearest is None:
         return row
-    search = RegionSearch(net, u, label, rivals, region, deadline=Deadline.after(timeout))
-    found = search.largest(nearest.length, nearest.rival)
+    found = bound(net, u, label, rivals, region, limit=nearest.distance, deadline=Deadline.after(timeout))
     return {
         **row,
-        "attack": nearest.length,
-        "proved": found.radius / nearest.length,
+        "attack": nearest.distance,
+        "proved": found.radius / nearest.distance,
         "seconds": time.perf_counter() - attacked,
         "bytes": len(json.dumps(list(found.proofs.values()))),
     }
@@ -68,7 +67,7 @@ def measure(name: str, region_name: str, image: int, timeout: float) -> dict[str
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--networks", default=",".join(POLYNOMIAL + RELU))
-    parser.add_argument("--regions", default=",".join(REGIONS))
+    parser.add_argument("--regions", default=";".join(REGIONS))
     parser.add_argument("--images", default="8000,8100,8003,8250,8499,8500,8750,8999")
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--jobs", type=int, default=1)
@@ -77,7 +76,7 @@ def main() -> None:
     tasks = [
         (name, region, int(image), given.timeout)
         for name in given.networks.split(",")
-        for region in given.regions.split(",")
+        for region in given.regions.split(";")
         for image in given.images.split(",")
     ]
     rows: list[dict[str, Any]] = []
@@ -87,7 +86,7 @@ def main() -> None:
             print(json.dumps(rows[-1]), flush=True)
     print(f"\n{'network':18s} {'region':14s} {'proved: median':>14s} {'least':>7s} {'seconds':>8s} {'attack':>7s}")
     for name in given.networks.split(","):
-        for region in given.regions.split(","):
+        for region in given.regions.split(";"):
             own = [row for row in rows if row["network"] == name and row["region"] == region and "proved" in row]
             if own:
                 proved, seconds, attack = (

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engines import lower_bound
 from problems import random_network
 
 import polymargin as pm
@@ -32,7 +31,6 @@ TAKES_POINTS = {
     "verify": lambda p: pm.verify(NETWORK, p, 1e-3),
     "certify": lambda p: pm.margin(NETWORK, p),
     "attack": lambda p: pm.attack(NETWORK, p),
-    "lower_bound": lambda p: lower_bound(NETWORK, p),
     "critical_points": lambda p: pm.critical_points(CURVE, p),
     "nearest_tie": lambda p: nearest_tie(SQUARES, p),
     "piecewise_margin": lambda p: pm.margin(RELU, p, proof=False),

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from flint import fmpq
+import numpy as np
+from flint import arb, fmpq
 
+from polymargin_checker.arithmetic import judging
 from polymargin_checker.refusal import Unproved
+from polymargin_checker.relaxation.arithmetic import Arithmetic, EnclosedMatrix
 from polymargin_checker.work import spend
 
 Rows = tuple[tuple[fmpq, ...], ...]
+
+FEW = 48
+"""Inputs up to which ball arithmetic is used without being asked for."""
 
 
 @dataclass(frozen=True)
@@ -38,21 +43,21 @@ class StatedFrame:
         """Return how many z there are."""
         return len(self.turn)
 
-    def directions(self, arithmetic: type[Any]) -> Any:
+    def directions(self, arithmetic: Arithmetic) -> EnclosedMatrix:
         """Return E T, enclosed."""
         return _enclosed(arithmetic, self.columns) @ _enclosed(arithmetic, self.turn)
 
-    def check(self, arithmetic: type[Any]) -> None:
+    def check(self, arithmetic: Arithmetic) -> None:
         """Prove that ‖z‖ is at most the length of E T z, or refuse."""
         along = self.directions(arithmetic)
+        weighted = along
         if self.metric is not None:
             weighted = _enclosed(arithmetic, self.metric) @ along
         elif self.weights is not None:
-            weighted = along.entrywise(arithmetic.of(len(self.weights), 1, [w * w for w in self.weights]))
-        else:
-            weighted = along
-        less = along.transpose @ weighted + arithmetic.identity(self.size).times(fmpq(-1))
-        if not arithmetic.symmetric([[less]]).positive_definite():
+            weighted = along * arithmetic.around([arb(w * w) for w in self.weights], 1)
+        form = arithmetic.forms(1, self.size)
+        form.block(arithmetic.exact(np.ones((1, 1))), along.T @ weighted - arithmetic.exact(np.eye(self.size)), 0)
+        if not form.definite():
             raise Unproved("neighbourhood, frame: its coordinates are not shown to be at most as long as perturbations")
 
     def moved(self, point: Sequence[fmpq], along: Sequence[fmpq]) -> list[fmpq]:
@@ -62,6 +67,13 @@ class StatedFrame:
             value + sum((a * b for a, b in zip(row, along, strict=True)), fmpq(0))
             for value, row in zip(point, self.columns, strict=True)
         ]
+
+
+def check_frame(frame: StatedFrame, exact: bool) -> None:
+    """Prove that a ball in its coordinates contains what the neighbourhood allows, or refuse."""
+    in_balls = exact or len(frame.columns) <= FEW
+    with judging(in_balls):
+        frame.check(Arithmetic(in_balls))
 
 
 def squared_length(metric: Rows, steps: Sequence[fmpq]) -> fmpq:
@@ -76,5 +88,5 @@ def _bits(*lists: Sequence[fmpq]) -> int:
     return max(int(value.height_bits()) for values in lists for value in values)
 
 
-def _enclosed(arithmetic: type[Any], rows: Rows) -> Any:
-    return arithmetic.of(len(rows), len(rows[0]), [value for row in rows for value in row])
+def _enclosed(arithmetic: Arithmetic, rows: Rows) -> EnclosedMatrix:
+    return arithmetic.around([arb(value) for row in rows for value in row], len(rows[0]))

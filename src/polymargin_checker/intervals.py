@@ -297,5 +297,5 @@ def _have_factors(matrices: Floats) -> NDArray[np.bool_]:
 
 
 def _above(value: arb) -> float:
-    """A double that is not below the absolute value."""
+    """Return a double that is not below the absolute value."""
     return 0.0 if value == 0 else float(np.nextafter(float(value.abs_upper()), np.inf))

@@ -14,9 +14,9 @@ from polymargin_checker.arrays import doubles, read_point
 from polymargin_checker.conditions import distance, perturbations
 from polymargin_checker.document import fields, items
 from polymargin_checker.dyadics import number
+from polymargin_checker.frame import check_frame
 from polymargin_checker.neighbourhood import read_neighbourhood
 from polymargin_checker.refusal import Refused, Unproved
-from polymargin_checker.region_proof import check_frame
 from polymargin_checker.relaxation.arithmetic import Arithmetic
 from polymargin_checker.relaxation.tree import Relaxations, check_shared
 from polymargin_checker.stages import Forms, Network, Polynomial

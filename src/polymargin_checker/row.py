@@ -30,9 +30,6 @@ from polymargin_checker.upper_proof import (
 )
 from polymargin_checker.words import rounded_down, rounded_up
 
-_AT_THE_POINT = ("lifted", "products", "relaxation")
-"""Kinds of proofs that show the label of their rival too, for u is in the region."""
-
 
 class Row:
     """A row of a certificate, and the facts proved so far.
@@ -51,13 +48,14 @@ class Row:
         self.unshown = self._unshown()
 
     def _unshown(self) -> list[int]:
+        # A relaxation proof shows the label of its rival too, for u is in the region.
         entries = items(self.document["rivals"], "rivals")
         shown = {
             entry.get("rival")
             for entry in entries
             if isinstance(entry, dict)
             and isinstance(entry.get("proof"), dict)
-            and entry["proof"].get("kind") in _AT_THE_POINT
+            and entry["proof"].get("kind") == "relaxation"
             and type(entry.get("rival")) is int
         }
         classes, label = self.situation.model.class_count, self.situation.label

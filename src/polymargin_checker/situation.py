@@ -11,16 +11,14 @@ from flint import fmpq
 from polymargin_checker.arrays import Floats, as_doubles, read_point
 from polymargin_checker.document import integer
 from polymargin_checker.exact import exact_logits
-from polymargin_checker.lifted_spectra import Known
+from polymargin_checker.frame import check_frame
 from polymargin_checker.neighbourhood import PLAIN, StatedNeighbourhood, read_neighbourhood
 from polymargin_checker.noise import StatedNoise
 from polymargin_checker.refusal import Refused
-from polymargin_checker.region_proof import KnownExpansions, check_frame
 from polymargin_checker.relaxation.arithmetic import Arithmetic
 from polymargin_checker.relaxation.tree import Relaxations, check_shared
 from polymargin_checker.rounding import Lead, read_format
 from polymargin_checker.stages import Network
-from polymargin_checker.views import Attention, Model, Products, View, of_layers, view_of
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,6 @@ class Situation:
     point: list[fmpq]
     label: int
     exact: bool
-    known: Known
     near: StatedNeighbourhood
     relaxations: Relaxations
     doubles: Floats | None
@@ -39,28 +36,9 @@ class Situation:
     arithmetic: str | None = None
 
     @cached_property
-    def view(self) -> View | None:
-        """The model as layers, attention or products; None for piecewise stages."""
-        return view_of(self.model)
-
-    @cached_property
-    def expansions(self) -> KnownExpansions | None:
-        """For region proofs; None for attention modules and piecewise stages."""
-        view = self.view
-        if view is None or isinstance(view, Attention):
-            return None
-        return KnownExpansions(view, self.exact, self.near, self.point)
-
-    @cached_property
     def logits(self) -> list[fmpq]:
         """Without rounding."""
         return exact_logits(self.model, self.point)
-
-    @cached_property
-    def program(self) -> Products | None:
-        """The model as a network of products, if it is one or made of layers."""
-        model = of_layers(self.view) if isinstance(self.view, Model) else self.view
-        return model if isinstance(model, Products) else None
 
     @property
     def point_in_doubles(self) -> Floats:
@@ -101,10 +79,11 @@ def read_situation(
             raise Refused("arithmetic and noise in one certificate; expected one of them")
         lead = Lead(read_format(arithmetic), label)
     relaxations = Relaxations(model, near, point, label, Arithmetic(exact), shared, lead)
-    return Situation(model, point, label, exact, Known(), near, relaxations, in_doubles, noise, arithmetic)
+    return Situation(model, point, label, exact, near, relaxations, in_doubles, noise, arithmetic)
 
 
 def rival_of(situation: Situation, value: Any, name: str) -> int:
+    """Read a class other than the label."""
     rival = integer(value, name, 0, situation.model.class_count - 1)
     if rival == situation.label:
         raise Refused(f"{name}: class {rival} is the label itself")
@@ -112,7 +91,7 @@ def rival_of(situation: Situation, value: Any, name: str) -> int:
 
 
 def counted_rival(situation: Situation, value: Any, name: str) -> int:
-    """A rival whose ties count."""
+    """Read a rival whose ties count."""
     rival = rival_of(situation, value, name)
     if situation.near.rivals is not None and rival not in situation.near.rivals:
         raise Refused(f"{name}: class {rival} does not count in this neighbourhood")

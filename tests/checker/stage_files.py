@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from polymargin.networks.forms import Forms
 from polymargin.networks.network import Network
 from polymargin.networks.stages import RELU, Piecewise, Polynomial, Product
+from polymargin_checker import stages as read
 
 
 def model_file(network: Network) -> bytes:
@@ -21,6 +23,29 @@ def file_of(arrays: dict[str, Any]) -> bytes:
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     return stream.getvalue()
+
+
+def as_read(network: Network) -> read.Network:
+    """A network of the solver as the checker reads it from a file."""
+    return read.read_network(model_file(network))
+
+
+def layers_as_read(weights: Sequence[Any], biases: Sequence[Any], activations: Sequence[Any]) -> read.Network:
+    """Layers with coefficients of powers for each activation, whatever they are, as the checker has them."""
+    widths, forms = [np.shape(weights[0])[1]], []
+    for place, (matrix, bias) in enumerate(zip(weights, biases, strict=True)):
+        values = np.array(matrix, dtype=np.float64)
+        rows, columns = np.nonzero(values)
+        starts = np.searchsorted(rows, np.arange(len(values) + 1)).astype(np.int64)
+        block = read.Block((values.shape[0], values.shape[1]), starts, columns, values[rows, columns])
+        used = ((place, block),) if block.weights.size else ()
+        forms.append(read.Forms(tuple(widths), used, np.array(bias, dtype=np.float64)))
+        widths.append(len(values))
+    stages = [
+        read.Polynomial(part, np.array(row, dtype=np.float64), "powers")
+        for part, row in zip(forms[:-1], activations, strict=True)
+    ]
+    return read.Network(tuple(stages), forms[-1])
 
 
 def about_stages(network: Any, certificate: dict[str, Any]) -> tuple[bytes, bytes]:

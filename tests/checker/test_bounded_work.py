@@ -28,7 +28,7 @@ def test_classes_are_not_compared_with_entries_one_by_one() -> None:
         label=0, model=SimpleNamespace(class_count=100), lead=lambda rival: asked.append(rival) or fmpq(1)
     )
     strange = [Compared(), [1], None, "1", 1.5, True, {}]
-    entries = [{"rival": rival, "proof": {"kind": "lifted"}} for rival in [*strange, 7]]
+    entries = [{"rival": rival, "proof": {"kind": "relaxation"}} for rival in [*strange, 7]]
     row: Any = SimpleNamespace(situation=situation, document={"rivals": entries})
     row.unshown = Row._unshown(row)
     Row.show_label(row)

@@ -9,50 +9,36 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checker.views_of_files import read_view, stages_of
+from checker.stage_files import as_read
 from flint import acb, fmpq
 from product_modules import chebyshev_network, examples
 
 import polymargin as pm
-from polymargin.bounds.layered.layers import layered
 from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.boundary import Boundary
 from polymargin_checker.checker import check
 from polymargin_checker.completeness import degree_of, variables_of
 from polymargin_checker.exact import exact_logits
-from polymargin_checker.views import Products
+from polymargin_checker.stages import Network
 
 NAMES = ("gate", "ccp", "ncp", "quadratic neurons", "branches", "attention with residual")
 
 
-def saved(name: str, folder: Path) -> tuple[Any, Products]:
+def saved(name: str, folder: Path) -> tuple[Any, Network]:
     network = chebyshev_network(6)[0] if name == "chebyshev" else pm.from_torch(*examples()[name])
     network.save(folder / "model.npz")
-    model = read_view(folder / "model.npz")
-    assert isinstance(model, Products)
-    return network, model
+    return network, as_read(network)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "chebyshev"])
 def test_both_read_the_same_polynomial(name: str, tmp_path: Path) -> None:
     network, model = saved(name, tmp_path)
-    assert (degree_of(stages_of(model)), model.dimension) == (network.degree, network.dimension)
-    assert variables_of(stages_of(model)) == min(network.dimension, len(network.input_forms.bias))
+    assert (degree_of(model), model.dimension) == (network.degree, network.dimension)
+    assert variables_of(model) == min(network.dimension, len(network.input_forms.bias))
     point = np.random.default_rng(1).integers(-8, 9, size=network.dimension) / 8
     rationals = [fmpq(*float(x).as_integer_ratio()) for x in point]
     exact = network.exact_logits(point)
-    assert [Fraction(int(v.p), int(v.q)) for v in exact_logits(stages_of(model), rationals)] == exact
-    found = layered(network, 0, 1)
-    layers = model.layers({"scales": [float(s).hex() for s in found.lowering["scales"]]})
-    for ours, theirs in zip(found.chain.layers, layers.weights, strict=True):
-        assert ours.weights.ravel().tolist() == [int(w.p) / int(w.q) for w in theirs.values]
-    values = rationals
-    for weights, bias in zip(layers.weights, layers.biases, strict=True):
-        rows = [weights.row(i) for i in range(weights.rows)]
-        z = [sum((a * b for a, b in zip(row, values, strict=True)), c) for row, c in zip(rows, bias, strict=True)]
-        values = [entry * entry for entry in z]
-    assert [Fraction(int(v.p), int(v.q)) for v in z] == exact
-    assert set(layers.activations) <= {(0.0, 0.0, 1.0)}  # what was squared by hand here
+    assert [Fraction(int(v.p), int(v.q)) for v in exact_logits(model, rationals)] == exact
 
 
 @pytest.mark.parametrize("name", [*NAMES, "chebyshev"])
@@ -61,7 +47,7 @@ def test_jets_are_the_derivatives_of_the_boundary(name: str, tmp_path: Path) -> 
     point = np.random.default_rng(4).normal(size=network.dimension) / 2
     truth = pm.Boundary.from_network(network, 0, 1)
     with working_precision(128):
-        jet = Boundary(stages_of(model), 0, 1).jet([acb(x) for x in point], hessian=True)
+        jet = Boundary(model, 0, 1).jet([acb(x) for x in point], hessian=True)
         found = [float(entry.real.mid()) for entry in (jet.value, *jet.gradient.entries(), *jet.hessian.entries())]
     expected = [truth(point), *truth.gradient(point), *truth.hessian(point).ravel()]
     assert np.allclose(found, expected, rtol=1e-10, atol=1e-10)
@@ -84,7 +70,7 @@ def test_verdicts_and_margins_are_accepted_and_forgeries_are_not(name: str, tmp_
         data["rivals"][0]["proof"]["radius"] = (1.01 * margin.radius).hex()
         (tmp_path / "forged.json").write_text(json.dumps(data))
         assert not check(tmp_path / "model.npz", tmp_path / "forged.json").accepted
-    assert "products" in kinds
+    assert kinds == {"relaxation"}
     beaten = pm.verify(network, u, 1.05 * margin.radius)
     assert beaten.answer.name == "VULNERABLE"
     beaten.certificate.save(tmp_path / "proof.json")
@@ -102,11 +88,3 @@ def test_completeness_speaks_of_the_products_themselves(tmp_path: Path) -> None:
     data["rivals"][0]["proof"]["reals"] += 2
     (tmp_path / "forged.json").write_text(json.dumps(data))
     assert not check(tmp_path / "model.npz", tmp_path / "forged.json").accepted
-
-
-def test_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    network, model = saved("ccp", tmp_path)
-    scales = [float(s).hex() for s in layered(network, 0, 1).lowering["scales"]]
-    for wrong in (scales[:-1], [*scales, scales[0]], ["0x0p0", *scales[1:]], [(-1.0).hex(), *scales[1:]]):
-        with pytest.raises(Exception, match="scales"):
-            model.layers({"scales": wrong})

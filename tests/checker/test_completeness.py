@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.certificate_makers import base64_of, certificate, completeness, from_base64, hexes, write
-from checker.views_of_files import stages_of
+from checker.stage_files import layers_as_read
 from flint import fmpq
 from problems import PROBLEMS, random_network
 
@@ -18,7 +18,7 @@ import polymargin as pm
 from polymargin_checker import check
 from polymargin_checker.completeness import Completeness, most_critical_points
 from polymargin_checker.refusal import Refused
-from polymargin_checker.views import Matrix, Model
+from polymargin_checker.stages import Network
 
 
 class Case:
@@ -247,44 +247,39 @@ def test_no_other_critical_point_stands_for_the_nearest(case: Case) -> None:
 # -- counts --------------------------------------------------------------------------------------
 
 
-def shape(inputs: int, hidden: int, degree: int) -> Model:
-    values = np.random.default_rng(0).normal(size=(hidden, inputs))
-    weights = (
-        Matrix(hidden, inputs, values.ravel().tolist()),
-        Matrix(2, hidden, np.ones(2 * hidden).tolist()),
-    )
-    return Model(weights, ([0.0] * hidden, [0.0] * 2), ((1.0,) * (degree + 1),))
+def shape(inputs: int, hidden: int, degree: int) -> Network:
+    return with_rows(np.random.default_rng(0).normal(size=(hidden, inputs)), degree)
+
+
+def with_rows(rows: Any, degree: int) -> Network:
+    hidden = len(rows)
+    weights = [rows, np.ones((2, hidden))]
+    return layers_as_read(weights, [np.zeros(hidden), np.zeros(2)], [np.ones(degree + 1)])
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
 @pytest.mark.parametrize(("inputs", "hidden"), [(1, 1), (1, 3), (3, 1), (2, 3), (3, 3), (4, 2)])
 def test_the_generic_number_is_asked_for(inputs: int, hidden: int, degree: int) -> None:
-    network = stages_of(shape(inputs, hidden, degree))
-    assert network is not None
+    network = shape(inputs, hidden, degree)
     assert most_critical_points(network) == degree * sum((degree - 1) ** i for i in range(min(inputs, hidden)))
 
 
 def test_counts_beyond_all_lists_are_refused_at_once() -> None:
-    network = stages_of(shape(200, 200, 64))
-    assert network is not None
+    network = shape(200, 200, 64)
     with pytest.raises(Refused, match="more critical points than can be listed"):
         most_critical_points(network)
 
 
 def test_a_constant_network_has_no_complete_list() -> None:
-    network = stages_of(shape(2, 2, 0))
-    assert network is not None
+    network = shape(2, 2, 0)
     with pytest.raises(Refused, match="the network is constant"):
         most_critical_points(network)
 
 
 def test_equal_and_empty_rows_are_one_form_and_none() -> None:
-    model = shape(3, 3, 3)
-    row = list(model.weights[0].values[:3])
-    for rows, forms in (([*row, *row, *row], 1), ([*row, 0.0, 0.0, 0.0, *row[::-1]], 2)):
-        network = stages_of(Model((Matrix(3, 3, rows), model.weights[1]), model.biases, model.activations))
-        assert network is not None
-        assert most_critical_points(network) == 3 * sum(2**i for i in range(forms))
+    row = np.random.default_rng(0).normal(size=3)
+    for rows, forms in (([row, row, row], 1), ([row, np.zeros(3), row[::-1]], 2)):
+        assert most_critical_points(with_rows(rows, 3)) == 3 * sum(2**i for i in range(forms))
 
 
 # -- bounds --------------------------------------------------------------------------------------

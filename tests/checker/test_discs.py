@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checker.views_of_files import stages_of
+from checker.stage_files import as_read
 from flint import acb, arb
 from problems import random_network
 
@@ -20,7 +20,6 @@ from polymargin_checker.discs import Discs, sizes
 from polymargin_checker.jets import Jets, _bend, _difference
 from polymargin_checker.krawczyk import contract
 from polymargin_checker.krawczyk_discs import Boxes, contract_boxes
-from polymargin_checker.views import Matrix, Model
 
 Complex = tuple[Fraction, Fraction]
 SCALES = (1.0, 2.0**-300, 2.0**-520, 2.0**400)
@@ -140,20 +139,12 @@ def test_what_overflows_has_no_finite_radius() -> None:
 # -- jets and boxes against balls ----------------------------------------------------------------
 
 
-def model_of(net: Any) -> Model:
-    weights = tuple(Matrix(*layer.weights.shape, layer.weights.ravel().tolist()) for layer in net.chain.layers)
-    biases = tuple(layer.bias.tolist() for layer in net.chain.layers)
-    return Model(weights, biases, tuple(tuple(row) for row in net.chain.activations))
-
-
 @pytest.mark.parametrize(("widths", "degree"), [([3, 5, 3], 3), ([2, 3, 4, 2], 2), ([2, 2, 3, 2, 3], 2)])
 @pytest.mark.parametrize("radius", [0.0, 1e-9, 1e-3])
 def test_jets_on_discs_hold_those_in_balls(widths: list[int], degree: int, radius: float) -> None:
     """Values, gradients and Hessians at points of the discs, by another program in 128 bits."""
     net = random_network(widths, degree, seed=3)
-    model, generator = model_of(net), np.random.default_rng(6)
-    network = stages_of(model)
-    assert network is not None
+    network, generator = as_read(net), np.random.default_rng(6)
     n, count = widths[0], 7
     x = Discs(generator.normal(size=(count, n)) + 1j * generator.normal(size=(count, n)), np.full((count, n), radius))
     rivals = generator.integers(1, widths[-1], size=count)
@@ -186,9 +177,7 @@ def test_boxes_that_pass_in_doubles_pass_in_balls_and_hold_what_the_balls_find()
     net, u = random_network([3, 5, 2], 3, seed=0), np.array([0.3, -0.2, 0.5])
     found = pm.critical_points(pm.Boundary.from_network(net, 0, 1), u, cache=False)
     x = np.where(found.real[:, None], found.points.real, found.points).astype(np.complex128)
-    model = model_of(net)
-    network = stages_of(model)
-    assert network is not None
+    network = as_read(net)
     seen = 0
     for exponent in (-45, -40, -30, -20, -14, -8, -4, 0):
         boxes = boxes_of(x, exponent, u)
@@ -213,8 +202,7 @@ def test_boxes_that_pass_in_doubles_pass_in_balls_and_hold_what_the_balls_find()
 
 def test_no_box_around_a_point_that_is_no_solution_passes() -> None:
     net, u = random_network([3, 5, 2], 3, seed=0), np.array([0.3, -0.2, 0.5])
-    network = stages_of(model_of(net))
-    assert network is not None
+    network = as_read(net)
     generator = np.random.default_rng(7)
     x = generator.normal(size=(200, 3)) + 1j * generator.normal(size=(200, 3))
     for exponent in (-40, -30, -20, -10):
@@ -224,8 +212,7 @@ def test_no_box_around_a_point_that_is_no_solution_passes() -> None:
 def test_a_box_holds_its_critical_point_or_is_refused() -> None:
     net, u = random_network([3, 5, 2], 3, seed=0), np.array([0.3, -0.2, 0.5])
     found = pm.critical_points(pm.Boundary.from_network(net, 0, 1), u, cache=False)
-    network = stages_of(model_of(net))
-    assert network is not None
+    network = as_read(net)
     for share, expected in ((0.5, True), (1.25, False), (1.75, False)):
         moved = found.points.copy()
         moved[:, 1] += share * 2.0**-30
@@ -237,8 +224,7 @@ def test_a_box_holds_its_critical_point_or_is_refused() -> None:
 def test_no_box_holds_two_critical_points() -> None:
     net, u = random_network([3, 5, 2], 3, seed=0), np.array([0.3, -0.2, 0.5])
     found = pm.critical_points(pm.Boundary.from_network(net, 0, 1), u, cache=False)
-    network = stages_of(model_of(net))
-    assert network is not None
+    network = as_read(net)
     z = np.column_stack([found.points, found.multipliers])
     apart = np.abs(z[:, None] - z[None])
     gaps = np.where(np.eye(len(z), dtype=bool)[..., None], np.inf, apart)

@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
-from array import array
-
 import pytest
-from checker.views_of_files import stages_of
+from checker.stage_files import layers_as_read
 from flint import fmpq
 
 from polymargin_checker import exact
 from polymargin_checker.exact import exact_logits, slope
 from polymargin_checker.refusal import Refused
-from polymargin_checker.views import Matrix, Model
+from polymargin_checker.stages import Network
 
 
-def layer(rows: list[list[float]]) -> Matrix:
-    return Matrix(len(rows), len(rows[0]), array("d", [entry for row in rows for entry in row]))
-
-
-def network(*activations: tuple[float, ...]) -> Model:
+def network(*activations: tuple[float, ...]) -> Network:
     """W¹ = (1 2; −1 0.5; 0.25 3), W² = (1 0 −2; 0.5 1 0), W³ = (1 1; −1 2; 0 4), as many of them as there are activations."""
     rows = (
         [[1.0, 2.0], [-1.0, 0.5], [0.25, 3.0]],
         [[1.0, 0.0, -2.0], [0.5, 1.0, 0.0]],
         [[1.0, 1.0], [-1.0, 2.0], [0.0, 4.0]],
     )
-    weights = [layer(part) for part in rows[: len(activations)]]
-    if len(activations) == 1:
-        weights.append(layer([[1.0, 1.0, 0.5], [0.0, -1.0, 2.0]]))
-    else:
-        weights.append(layer(rows[2]))
-    biases = tuple(array("d", [0.5 * k for k in range(matrix.rows)]) for matrix in weights)
-    return Model(tuple(weights), biases, activations)
+    last = [[1.0, 1.0, 0.5], [0.0, -1.0, 2.0]] if len(activations) == 1 else rows[2]
+    weights = [*rows[: len(activations)], last]
+    return layers_as_read(weights, [[0.5 * k for k in range(len(matrix))] for matrix in weights], activations)
 
 
 def test_the_slope_of_a_network_of_degree_one() -> None:
     """Row 0 − row 2 of W³ is (1, −3); times W² it is (−0.5, −3, −2); times W¹ it is (2, −8.5)."""
     for first, second in (((0.25, 3.0), (1.0, -0.5)), ((0.0, -0.5), (0.0, 3.0))):
-        assert slope(stages_of(network(first, second)), 0, 2) == [fmpq(-3, 2) * v for v in (2, fmpq(-17, 2))]
-    assert slope(stages_of(network((1.0, 2.0), (4.0,))), 0, 2) == [0, 0]
-    assert slope(stages_of(network((4.0,), (1.0, 2.0))), 0, 2) == [0, 0]
+        assert slope(network(first, second), 0, 2) == [fmpq(-3, 2) * v for v in (2, fmpq(-17, 2))]
+    assert slope(network((1.0, 2.0), (4.0,)), 0, 2) == [0, 0]
+    assert slope(network((4.0,), (1.0, 2.0)), 0, 2) == [0, 0]
     x, y = (fmpq(1, 4), fmpq(-2)), (fmpq(5, 4), fmpq(1, 8))
-    model = stages_of(network((0.25, 3.0), (1.0, -0.5)))
+    model = network((0.25, 3.0), (1.0, -0.5))
     found, other = (exact_logits(model, point) for point in (x, y))
     w = slope(model, 0, 2)
     moved = sum((a * (b - c) for a, b, c in zip(w, x, y, strict=True)), fmpq(0))

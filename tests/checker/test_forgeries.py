@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.certificate_makers import certificate, hexes, write
-from checker.views_of_files import as_read
+from checker.relaxation_prover import shared
+from checker.stage_files import as_read
 from flint import arb, arb_mat, arb_poly, fmpq
 
 import polymargin as pm
@@ -20,10 +21,7 @@ from polymargin_checker.arithmetic import working_precision
 from polymargin_checker.completeness import variables_of
 from polymargin_checker.definite import positive_definite
 from polymargin_checker.exact import exact_logits, slope
-from polymargin_checker.leaf import BallProblem
-from polymargin_checker.refusal import Refused
 from polymargin_checker.univariate import value_range
-from polymargin_checker.views import Attention, Matrix, Model
 
 
 def refused(folder: Path, net: Any, document: Any, reason: str) -> None:
@@ -71,27 +69,29 @@ def test_a_key_that_is_given_twice(tmp_path: Path) -> None:
         refused(tmp_path, AFFINE, text.replace(once, twice), "a key occurs twice")
 
 
-# -- exclusion -----------------------------------------------------------------------------------
+# -- relaxation ----------------------------------------------------------------------------------
 
 
-def narrow(w: float, radius: float, multiplier: float) -> tuple[pm.Network, Any]:
+def narrow(w: float, radius: float, multiplier: float, coordinates: str) -> tuple[pm.Network, Any]:
     """B = 0.64 − (w x₁)² in two variables: the margin is 0.8 / w."""
     net = pm.PolynomialNetwork([[[w, 0.0]], ([[-1.0], [0.0]], [0.64, 0.0])], degree=2)
-    bound = {"slopes": [], "quadratics": [["-0x1p0", "0x0p0", "0x0p0"]], "multiplier": multiplier.hex()}
-    proof = {"kind": "exclusion", "radius": radius.hex(), "tree": {"ranges": [], "bound": bound}}
+    tree = {"judge": "definite", "ball": multiplier.hex()}
+    proof = {"kind": "relaxation", **shared(radius, coordinates=coordinates), "tree": tree}
     return net, robust(net, radius.hex(), [{"rival": 1, "lower": radius.hex(), "proof": proof}])
 
 
-def test_the_ball_is_measured_in_the_inputs_not_in_the_first_layer(tmp_path: Path) -> None:
-    assert check(*write(tmp_path, *narrow(0.1, 7.99, 0.010001))).accepted
+@pytest.mark.parametrize("coordinates", ["inputs", "forms"])
+def test_the_ball_is_measured_in_the_inputs_not_in_the_first_layer(tmp_path: Path, coordinates: str) -> None:
+    assert check(*write(tmp_path, *narrow(0.1, 7.99, 0.010001, coordinates))).accepted
     for radius, multiplier in ((8.01, 0.010001), (50.0, 0.00015), (50.0, 0.000256), (8.01, 0.01)):
-        refused(tmp_path, *narrow(0.1, radius, multiplier), "positive definite")
+        refused(tmp_path, *narrow(0.1, radius, multiplier, coordinates), "positive definite")
 
 
+@pytest.mark.parametrize("coordinates", ["inputs", "forms"])
 @pytest.mark.parametrize("w", [0.1, 1.0, 3.0])
 @pytest.mark.parametrize("above", [True, False])
-def test_the_multiplier_has_to_outweigh_the_curvature(tmp_path: Path, w: float, above: bool) -> None:
-    net, document = narrow(w, 0.5 / w, w * w * (1.0001 if above else 0.9999))
+def test_the_multiplier_has_to_outweigh_the_curvature(tmp_path: Path, w: float, above: bool, coordinates: str) -> None:
+    net, document = narrow(w, 0.5 / w, w * w * (1.0001 if above else 0.9999), coordinates)
     verdict = check(*write(tmp_path, net, document))
     assert verdict.accepted is above, verdict.reason
 
@@ -131,22 +131,6 @@ def test_ranges_of_a_polynomial_that_is_known_roughly_stay_wide() -> None:
             assert bottom <= low
             assert float(top) < high + 0.01
             assert top >= high
-
-
-def test_the_root_ranges_are_rounded_outward() -> None:
-    model = Model(
-        (Matrix(3, 2, [1.0, 1.0, 0.0, 0.0, 1e-3, 3.0]), Matrix(2, 3, [1.0] * 6)), ([0.0] * 3, [0.0] * 2), ((0.0, 1.0),)
-    )
-    with working_precision(128):
-        for radius in (fmpq(1), fmpq(1, 3), fmpq(7, 1 << 30)):
-            ranges = BallProblem(model, [fmpq(0)] * 2, radius).root_ranges()
-            for (low, high), square in zip(
-                ranges, (fmpq(2), fmpq(0), fmpq(*(1e-3).as_integer_ratio()) ** 2 + 9), strict=True
-            ):
-                assert low == -high
-                assert high.is_exact()
-                assert high * high >= arb(square * radius * radius)
-                assert float(high) <= float(arb(square * radius * radius).sqrt()) * (1 + 1e-15)
 
 
 # -- exact arithmetic ----------------------------------------------------------------------------
@@ -214,55 +198,3 @@ def test_a_boundary_of_attention_depends_on_as_many_forms_as_are_counted(
     assert counted >= rank
     t, d, d_prime, a = shape
     assert counted == min(t * d, t * (d_prime + 2 * a))
-
-
-def module(**zeros: Any) -> Attention:
-    """One token of two numbers, one value: B = b + (v·x) (k·x) (q·x), with some entries made zero."""
-    parts = {name: [1.0, 2.0] for name in ("value", "key", "query")} | zeros
-    value, key, query = (
-        Matrix(*shape, parts[name]) for name, shape in (("value", (1, 2)), ("key", (2, 1)), ("query", (2, 1)))
-    )
-    return Attention(value, key, query, Matrix(2, 1, parts.get("readout", [1.0, 0.0])), [0.5, 0.0])
-
-
-def lowering(*scales: str) -> Any:
-    return {"values": [["0x1p0"]], "keys": [["0x1p0"]], "scales": [[list(scales)]]}
-
-
-@pytest.mark.parametrize(
-    "scales", [("0x0p0",) * 3, ("0x0p0", "0x1p0", "0x1p0"), ("0x1p0", "0x0p0", "0x1p0"), ("0x1p0", "0x1p0", "0x0p0")]
-)
-@pytest.mark.parametrize("name", [None, "value", "key", "query"])
-@pytest.mark.parametrize("entries", [[0.0, 1.0], [1.0, 0.0]])
-def test_a_product_is_left_out_only_if_all_of_a_factor_is_zero(scales: Any, name: Any, entries: list[float]) -> None:
-    partly = module(**({} if name is None else {name: entries}))
-    with pytest.raises(Refused, match="a scale of the product 0, 0 is zero, but the product is not"):
-        partly.layers(0, 1, lowering(*scales))
-    for dead in [{name: [0.0, 0.0]}] if name else [{"readout": [1.0, 1.0]}]:
-        layers = module(**dead).layers(0, 1, lowering(*scales))
-        assert [list(matrix.values) for matrix in layers.weights] == [[0, 0], [0, 0]]
-        assert [list(bias) for bias in layers.biases] == [[0], [fmpq(1, 2), 0]]
-
-
-def test_a_product_of_which_some_tokens_vanish_is_not_left_out() -> None:
-    """Two tokens, and a read-out that looks at one of them."""
-    base = module()
-    two = Attention(base.value, base.key, base.query, Matrix(2, 2, [1.0, 0.0, 0.0, 0.0]), base.bias)
-    with pytest.raises(Refused, match="the product is not"):
-        two.layers(0, 1, lowering("0x0p0", "0x0p0", "0x0p0"))
-
-
-def test_points_and_radii_of_many_bits_are_enclosed() -> None:
-    """130 bits and more do not fit the precision of an exclusion proof."""
-    model = Model((Matrix(1, 1, [1.0]), Matrix(2, 1, [1.0, 0.0])), ([0.0], [0.0, 0.0]), ((0.0, 0.0, 1.0),))
-    long = 1 + fmpq(1, 1 << 140)
-    with working_precision(128):
-        problem = BallProblem(model, [long], long)
-        assert problem.start[0].contains(long)
-        assert problem.quadratic._square.contains(long * long)
-        assert problem.root_ranges()[0][1] >= arb(long)
-        assert problem.shifted[0](arb(0)).contains(long * long)
-        wide = Model((Matrix(1, 2, [1.0, 2.0**-70]), *model.weights[1:]), model.biases, model.activations)
-        end = BallProblem(wide, [fmpq(0)] * 2, fmpq(1)).root_ranges()[0][1]
-    with working_precision(400):
-        assert end * end >= arb(1 + fmpq(1, 1 << 140))

@@ -10,22 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checker.views_of_files import read_view
+from checker.stage_files import as_read
 from flint import fmpq
 from problems import random_network
 
 import polymargin as pm
-from polymargin_checker.arithmetic import working_precision
+from polymargin_checker.arithmetic import judging
 from polymargin_checker.checker import check
 from polymargin_checker.conditions import conditions, distance
-from polymargin_checker.enclosures import Balls
-from polymargin_checker.floats import Floats
-from polymargin_checker.frame import StatedFrame, squared_length
+from polymargin_checker.frame import FEW, StatedFrame, check_frame, squared_length
 from polymargin_checker.neighbourhood import PLAIN, read_neighbourhood
 from polymargin_checker.refusal import Refused
-from polymargin_checker.region_proof import check_frame
-from polymargin_checker.region_steps import EnclosedSteps
-from polymargin_checker.views import Model
+from polymargin_checker.relaxation.arithmetic import Arithmetic
+from polymargin_checker.relaxation.expansion import Expansion
+from polymargin_checker.relaxation.region import region_of
 from polymargin_checker.work import FLAT, SHORTEST, limited_work, spend
 
 UNIT = SHORTEST * SHORTEST.bit_length() ** 2
@@ -52,10 +50,10 @@ def stated(turn: Any, metric: Any = None, columns: Any = ((1.0, 0.0), (0.0, 1.0)
     )
 
 
-def holds(frame: StatedFrame, arithmetic: type[Any]) -> bool:
+def holds(frame: StatedFrame, exact: bool) -> bool:
     try:
-        with working_precision(128):
-            frame.check(arithmetic)
+        with judging(exact):
+            frame.check(Arithmetic(exact))
     except Refused:
         return False
     return True
@@ -101,8 +99,8 @@ def test_a_frame_is_at_least_as_long_as_its_coordinates(number: int) -> None:
         metric = np.array([[float(v.p) / float(v.q) for v in row] for row in frame.metric])
     least = np.linalg.eigvalsh(turn.T @ columns.T @ metric @ columns @ turn - np.eye(len(turn)))[0]
     assert bool(least > 1e-12) is good, "the table itself"
-    assert holds(frame, Balls) is good
-    assert holds(frame, Floats) is good
+    assert holds(frame, exact=True) is good
+    assert holds(frame, exact=False) is good
 
 
 def test_lengths_and_places_are_exact() -> None:
@@ -189,17 +187,18 @@ def test_columns_are_in_the_order_of_the_coordinates() -> None:
 class Spy(StatedFrame):
     """Remembers in which arithmetic it was checked."""
 
-    def check(self, arithmetic: type[Any]) -> None:
+    def check(self, arithmetic: Arithmetic) -> None:
         used.append(arithmetic)
 
 
-used: list[type[Any]] = []
+used: list[Arithmetic] = []
 
 
 def test_doubles_are_for_many_coordinates_and_never_where_they_are_not_trusted() -> None:
-    for size, exact, expected in ((48, False, Balls), (49, False, Floats), (49, True, Balls), (48, True, Balls)):
+    cases = ((FEW, False, True), (FEW + 1, False, False), (FEW + 1, True, True), (FEW, True, True))
+    for size, exact, in_balls in cases:
         check_frame(Spy(None, None, rows(np.ones((size, 1))), rows([[2.0]])), exact)
-        assert used[-1] is expected
+        assert used[-1] == Arithmetic(in_balls)
 
 
 def test_long_numbers_are_refused_before_they_are_multiplied() -> None:
@@ -264,30 +263,26 @@ def networks() -> dict[str, Any]:
     }
 
 
+@pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("name", networks())
-def test_steps_along_directions_are_those_of_the_network(name: str, tmp_path: Path) -> None:
-    network = networks()[name]
-    network.save(tmp_path / "model.npz")
-    model = read_view(tmp_path / "model.npz")
-    origin, z = np.array(U), np.array([0.5, -0.25])
-    with working_precision(128):
-        column = Balls.of(3, 1, [rational(v) for v in U])
-        steps = EnclosedSteps.of(model, Balls).along(stated(np.eye(2), columns=COLUMNS).directions(Balls), column)
-        values = [Balls.of(2, 1, [rational(v) for v in z])]
-        for step in steps.steps:
-            forms = []
-            for form in step.forms:
-                total = form.bias
-                for source, block in form.blocks:
-                    total = total + block @ values[source]
-                forms.append(total)
-            values.append(step.results(Balls, forms)[0])
-        weights, total = steps.output(0, 1)
-        for column, value in zip(weights, values, strict=True):
-            total = total + column.transpose @ value
-    assert isinstance(model, Model) or name == "products"
-    logits = network(origin + np.array(COLUMNS) @ z)
-    assert float(total.entries()[0]) == pytest.approx(logits[0] - logits[1], rel=1e-12)
+def test_slopes_along_directions_are_those_of_the_network(name: str, exact: bool) -> None:
+    """A lead along E T z, by differences: its slope at zero is that of the rows of a relaxation proof."""
+    network, turn = networks()[name], np.array([[1.0, 0.25], [-0.5, 2.0]])
+    columns = hexadecimal(COLUMNS)
+    point = [rational(v) for v in U]
+    near = read_neighbourhood(entry(subspace=columns, frame=hexadecimal(turn)), point, 2)
+    with judging(exact):
+        region = region_of(near, point, fmpq(1), Arithmetic(exact))
+        found = Expansion(as_read(network), region, {}).functional(0, 1)
+        slopes = [float(value.mid()) for value in found.slopes.balls()]
+        value = float(found.constant.balls()[0].mid())
+
+    def lead(z: Any) -> float:
+        logits = network(np.array(U) + np.array(COLUMNS) @ turn @ z)
+        return float(logits[0] - logits[1])
+
+    assert value == pytest.approx(lead(np.zeros(2)), rel=1e-12)
+    assert slopes == pytest.approx([(lead(step) - lead(-step)) / 2e-5 for step in 1e-5 * np.eye(2)], rel=1e-7)
 
 
 def made(kind: str, robust: bool) -> tuple[Any, dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import copy
 import io
 import json
@@ -13,15 +14,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checker.certificate_makers import certificate, completeness, hexes, shallow_tree, write
-from checker.deep_exclusions import deep_leaf
-from checker.views_of_files import read_view
+from checker.certificate_makers import certificate, completeness, from_base64, hexes, write
+from checker.relaxation_prover import packed, shared
+from checker.test_relaxation_forgeries import CUBE, SQUARE, chain, with_curvatures
 from problems import random_network
 
 import polymargin as pm
 from polymargin_checker import check, npy
 from polymargin_checker.checker import FORMAT as CERTIFICATES
 from polymargin_checker.refusal import Refused
+from polymargin_checker.stages import read_network
 
 GOOD: dict[str, Any] = pm.PolynomialNetwork([np.eye(2) + 1.0]).to_arrays()
 
@@ -94,7 +96,7 @@ def test_bombs_and_broken_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         archive.writestr("readout/0.npy", b"")
     assert "two entries are named" in check(path, path).reason
     with pytest.raises(Refused, match="no such file"):
-        read_view(tmp_path / "absent.npz")
+        read_network(tmp_path / "absent.npz")
 
 
 # -- certificates --------------------------------------------------------------------------------
@@ -137,17 +139,23 @@ def test_strange_json_is_one_sentence(tmp_path: Path, text: str) -> None:
 
 def test_deep_trees_and_huge_numbers_do_not_hang(tmp_path: Path) -> None:
     net = pm.PolynomialNetwork([(np.eye(2), np.zeros(2)), ([[1.0, 1.0], [0.0, 0.0]], [1.0, 0.0])], degree=2)
-    leaf: Any = {"ranges": [], "bound": {"slopes": [], "quadratics": [["0x1p0", "0x0p0", "0x0p0"]] * 2}}
-    leaf["bound"]["multiplier"] = "0x0p0"
+    leaf: Any = {"judge": "definite", "ball": "0x0p0"}
     tree = leaf
     for level in range(150):
-        tree = {"split": [level % 2, (2.0 ** (level - 150)).hex()], "low": tree, "high": leaf}
-    proof = {"kind": "exclusion", "radius": "0x1p0", "tree": tree}
+        tree = {"split": ["input", level % 2, (2.0 ** (level - 150)).hex()], "low": tree, "high": leaf}
+    proof = {"kind": "relaxation", **shared(1.0), "tree": tree}
     rivals = [{"rival": 1, "lower": "0x1p0", "proof": proof}]
     document = certificate(net, [0.0, 0.0], 0, {"kind": "robust", "radius": "0x1p0"}, rivals, None)
     assert check(*write(tmp_path, net, document)).accepted
     document["point"] = ["0x1p+1100", "-0x1p-1100"]
     assert not check(*write(tmp_path, net, document)).accepted
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_curvatures_of_nothing_are_one_sentence(exact: bool) -> None:
+    """w = Σ y alone: σ'(0) = 0 for cubes, so that no product and no w of an earlier stage is left in it."""
+    found = check(*with_curvatures(chain(SQUARE, CUBE, SQUARE)), exact)
+    assert "could not finish" not in found.reason
 
 
 def test_a_network_too_large_for_exact_arithmetic_is_refused(tmp_path: Path) -> None:
@@ -176,6 +184,14 @@ def places(node: Any) -> list[tuple[Any, Any]]:
     return found
 
 
+def doubles_of(text: str) -> Any:
+    """The doubles of an array in base64; None for other texts."""
+    try:
+        return from_base64(text) if len(text) >= 12 else None
+    except (binascii.Error, ValueError):
+        return None
+
+
 def damage(document: Any, generator: random.Random) -> None:
     container, key = generator.choice(places(document))
     value = container[key]
@@ -193,6 +209,10 @@ def damage(document: Any, generator: random.Random) -> None:
         number = float.fromhex(value.replace("99999", "9"))
         size = 10.0 ** generator.randint(-16, 1)
         container[key] = (number + generator.choice((-1, 1)) * size * max(abs(number), 1e-3)).hex()
+    elif isinstance(value, str) and key != "sha256" and (numbers := doubles_of(value)) is not None:
+        place = generator.randrange(len(numbers))
+        numbers[place] = generator.choice((-numbers[place], 2 * numbers[place], numbers[place] + 0.1, 0.0, np.nan))
+        container[key] = packed(numbers)
     elif type(value) is int:
         container[key] = value + generator.choice((-1, 1))
     else:
@@ -204,9 +224,9 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, pm.
     result = []
     for name, widths, degree, share in (
         ("completeness", [2, 3, 2], 3, 1.0),
-        ("square", [2, 3, 2], 2, 0.99),
+        ("square", [2, 3, 3, 2], 2, 0.99),
         ("cube", [2, 4, 2], 3, 0.9),
-        ("deep", [2, 3, 3, 2], 2, 0.3),
+        ("deep", [2, 3, 3, 3, 2], 2, 0.5),
     ):
         folder = tmp_path_factory.mktemp(name)
         net = random_network(widths, degree, 4)
@@ -223,12 +243,10 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, pm.
             claim = {"kind": "margin", "lower": low, "upper": high}
             upper: Any = {"kind": "critical-point", "rival": 1, "index": 0}
         else:
-            tree = deep_leaf(net, u, radius, 0, 1) if name == "deep" else None
-            proof = (
-                {"kind": "exclusion", "radius": radius.hex(), "tree": tree}
-                if tree
-                else shallow_tree(net, u, radius, degree)
-            )
+            verdict = pm.verify(net, u, radius)
+            assert verdict.answer is pm.Answer.ROBUST
+            proof = verdict.certificate.data["rivals"][0]["proof"]
+            assert proof["kind"] == "relaxation"
             low = radius.hex()
             beyond = np.asarray(margin.point) + 1e-6 * (np.asarray(margin.point) - u)
             claim = {"kind": "margin", "lower": low, "upper": (margin.radius * (1 + 2e-6)).hex()}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.certificate_makers import certificate, write
+from checker.relaxation_prover import shared
 
 import polymargin as pm
 from polymargin_checker import check
@@ -103,8 +104,8 @@ def test_a_claim_against_nobody_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_claim_that_says_little_says_why(stated: dict[str, Any], words: str, tmp_path: Path) -> None:
-    region = {"kind": "region", "radius": "0x1p-2", "tree": {"linear": "point"}}
-    rivals = [{"rival": rival, "lower": "0x1p-2", "proof": region} for rival in (1, 2)]
+    proof = {"kind": "relaxation", **shared(0.25), "tree": {"judge": "linear"}}
+    rivals = [{"rival": rival, "lower": "0x1p-2", "proof": proof} for rival in (1, 2)]
     claim = {"kind": "robust", "radius": "0x1p-2"}
     reason = both(tmp_path, robust(claim=claim, rivals=rivals, neighbourhood=neighbourhood(**stated)))
     assert "is robust" in reason

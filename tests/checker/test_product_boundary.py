@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checker.stage_files import as_read
 from checker.test_products_details import SERIES, mixed
-from checker.views_of_files import as_read
 from flint import acb, arb
 
 import polymargin as pm

@@ -1,30 +1,20 @@
-"""Programs of products: logits, layers, degree and forms, by the definition."""
+"""Networks of products: logits, degree and forms, by the definition."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
-from checker.views_of_files import as_read, read_view, stages_of
+from checker.stage_files import as_read
 from explicit_polynomials import explicit
 from flint import fmpq
 
-from polymargin.bounds.layered.layers import layered
 from polymargin.networks.forms import Forms
 from polymargin.networks.network import Network
 from polymargin.networks.stages import Polynomial, Product
 from polymargin_checker.completeness import degree_of, variables_of
 from polymargin_checker.exact import exact_logits
-from polymargin_checker.refusal import Refused
-from polymargin_checker.views import Model, Products, of_layers
-
-
-def model_of(network: Network, folder: Path) -> Products:
-    network.save(folder / "model.npz")
-    model = read_view(folder / "model.npz")
-    return of_layers(model) if isinstance(model, Model) else model
 
 
 def rationals(values: Any) -> list[fmpq]:
@@ -91,37 +81,25 @@ def by_definition(network: Network, point: list[Fraction]) -> list[Fraction]:
 
 
 @pytest.mark.parametrize(("basis", "coefficients"), SERIES)
-def test_exact_logits_and_layers_are_the_definition(basis: str, coefficients: Any, tmp_path: Path) -> None:
+def test_exact_logits_are_the_definition(basis: str, coefficients: Any) -> None:
     network = mixed(basis, coefficients)
-    model = model_of(network, tmp_path)
-    lowering = layered(network, 0, 1).lowering["scales"]
-    layers = model.layers({"scales": [(3 * float(scale)).hex() for scale in lowering]})
+    model = as_read(network)
     for point in ([Fraction(3, 8), Fraction(-5, 4)], [Fraction(7), Fraction(1, 32)], [Fraction(3), Fraction(-2)]):
         truth = by_definition(network, point)
         exact = [fmpq(part.numerator, part.denominator) for part in point]
-        assert fractions(exact_logits(stages_of(model), exact)) == truth
-        values: list[Any] = exact
-        for weights, bias in zip(layers.weights, layers.biases, strict=True):
-            rows = [weights.row(index) for index in range(weights.rows)]
-            z = [
-                sum((a * b for a, b in zip(row, values, strict=True)), fmpq(c))
-                for row, c in zip(rows, bias, strict=True)
-            ]
-            values = [entry * entry for entry in z]
-        assert fractions(z) == truth
+        assert fractions(exact_logits(model, exact)) == truth
 
 
-def test_the_degree_is_that_of_the_highest_logit(tmp_path: Path) -> None:
+def test_the_degree_is_that_of_the_highest_logit() -> None:
     for basis, coefficients in SERIES:
         order = len(coefficients) - 1
-        model = model_of(mixed(basis, coefficients), tmp_path)
-        assert degree_of(stages_of(model)) == 4 * order  # the product of two activations of products
         network = mixed(basis, coefficients)
+        assert degree_of(as_read(network)) == 4 * order  # the product of two activations of products
         readout = Forms.of([[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
         assert degree_of(as_read(Network(network.stages, readout))) == 2
 
 
-def test_the_forms_of_the_input_are_counted_once_each(tmp_path: Path) -> None:
+def test_the_forms_of_the_input_are_counted_once_each() -> None:
     """What a form adds of later values, or of a constant, makes no form of the input; the size of a weight neither."""
     seen, other = [5.0, 7.0, 0.0], [5.0, 7.0, 9.0]
 
@@ -138,13 +116,3 @@ def test_the_forms_of_the_input_are_counted_once_each(tmp_path: Path) -> None:
     assert variables(seen, seen, seen, other) == 2
     assert variables(seen, other, [1.0, 0.0, 0.0], nothing) == 3
     assert variables(seen, other, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]) == 3  # no more than inputs
-
-
-def test_a_lowering_says_its_scales_and_nothing_else(tmp_path: Path) -> None:
-    network = mixed("powers", (0.0, 0.0, 0.75))
-    model = model_of(network, tmp_path)
-    scales = [float(scale).hex() for scale in layered(network, 0, 1).lowering["scales"]]
-    model.layers({"scales": scales})
-    for wrong in ({}, {"scales": scales, "more": scales}, [scales]):
-        with pytest.raises(Refused, match="lowering"):
-            model.layers(wrong)

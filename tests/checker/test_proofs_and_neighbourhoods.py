@@ -1,4 +1,4 @@
-"""Which proof proves which claim: balls and regions, attention modules in regions, and radii that do not reach."""
+"""Which proof proves which claim: balls and other neighbourhoods, and radii that do not reach."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from checker.certificate_makers import certificate, hexes, write
+from checker.relaxation_prover import shared
 
 import polymargin as pm
-from polymargin.networks.attention import LightningAttention
 from polymargin.networks.forms import Forms
 from polymargin.networks.network import Network
 from polymargin.networks.stages import Product
@@ -26,7 +26,7 @@ PLAIN: dict[str, Any] = {
     "rivals": None,
     "abstain": "0x0p+0",
 }
-REGION = {"kind": "region", "radius": "0x1p-1", "tree": {"linear": "point"}}
+IN_ONE_PIECE = {"kind": "relaxation", **shared(0.5), "tree": {"judge": "linear"}}
 
 
 def judged(folder: Path, lower: str, proof: Any, near: dict[str, Any] | None) -> tuple[bool, str]:
@@ -54,81 +54,23 @@ def judged(folder: Path, lower: str, proof: Any, near: dict[str, Any] | None) ->
 def test_a_proof_on_a_ball_is_for_what_lies_in_balls(near: Any, accepted: bool, tmp_path: Path) -> None:
     found, reason = judged(tmp_path, "0x1p+0", {"kind": "hyperplane"}, near)
     assert found is accepted
-    assert accepted or "a hyperplane proof speaks of L2 balls; this neighbourhood needs a region proof" in reason
+    assert accepted or "a hyperplane proof speaks of L2 balls; this neighbourhood needs a relaxation proof" in reason
 
 
 @pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
-def test_a_region_proof_reaches_as_far_as_its_radius(norm: str, tmp_path: Path) -> None:
+def test_a_relaxation_proof_reaches_as_far_as_its_radius(norm: str, tmp_path: Path) -> None:
     for lower in ("0x1p-1", "0x1p-2", "0x0p+0"):
-        assert judged(tmp_path, lower, REGION, {"norm": norm})[0]
+        assert judged(tmp_path, lower, IN_ONE_PIECE, {"norm": norm})[0]
     for lower in ((0.5000001).hex(), "0x1p+0", "inf"):
-        accepted, reason = judged(tmp_path, lower, REGION, {"norm": norm})
+        accepted, reason = judged(tmp_path, lower, IN_ONE_PIECE, {"norm": norm})
         assert not accepted
-        assert "the lower bound is above the radius of the region proof" in reason
-
-
-LOWERING = {"values": [["0x1p+0"]], "keys": [["0x1p+0"]], "scales": [[["0x1p+0"] * 3]]}
-
-
-def attention(folder: Path, readout: list[float], bias: list[float], label: int, proofs: dict[int, Any]) -> Any:
-    """f = readout · x³ + bias around x = 1, in L∞."""
-    network = LightningAttention([[1.0]], [[1.0]], [[1.0]], [[c] for c in readout], bias)
-    (folder / "model.npz").unlink(missing_ok=True)
-    entries = [{"rival": rival, "lower": "0x1p-4", "proof": proof} for rival, proof in proofs.items()]
-    document = certificate(AFFINE, [1.0], label, {"kind": "robust", "radius": "0x1p-4"}, entries, None)
-    document["model"] = {"sha256": network.fingerprint}
-    document["neighbourhood"] = {**PLAIN, "norm": "linf"}
-    found = check(*write(folder, network, document))
-    return found.accepted, found.reason
-
-
-def in_region(**more: Any) -> dict[str, Any]:
-    return {**REGION, "radius": "0x1p-4", **more}
-
-
-def test_attention_modules_in_regions(tmp_path: Path) -> None:
-    good = in_region(lowering=LOWERING)
-    assert attention(tmp_path, [1.0, 0.0], [1.0, 0.0], 0, {1: good})[0]
-    assert attention(tmp_path, [0.0, 1.0], [0.0, 1.0], 1, {0: good})[0]
-    assert attention(tmp_path, [0.0, 0.0, 1.0], [0.0, 0.5, 1.0], 2, {0: good, 1: good})[0]
-    accepted, reason = attention(tmp_path, [1.0, 0.0], [1.0, 0.0], 0, {1: in_region()})
-    assert not accepted
-    assert "the key 'lowering' is missing, which an attention module needs" in reason
-    for readout, bias in (
-        ([1.0, 0.9], [0.0, 0.0]),
-        ([1.0, -9.0], [-9.0, 0.5]),
-    ):  # near 1 − 1/16 there is a tie, or nearly
-        accepted, reason = attention(tmp_path, readout, bias, 0, {1: good})
-        assert accepted is (readout[1] > 0)
-    accepted, reason = attention(tmp_path, [1.0, 0.0, 1.5], [1.0, 0.0, 0.49], 0, {1: good, 2: good})
-    assert not accepted
-    assert "rival 2: leaf 0" in reason
+        assert "the lower bound is above the radius of the relaxation proof" in reason
 
 
 SQUARE = Network(
     [Product(Forms.of([[1.0]], [0.0]), Forms.of([[1.0]], [0.0]))], Forms.of([[0.0, 1.0], [0.0, 0.0]], [1.0, 0.0])
 )
-"""B = x² + 1: one product, one neuron as a layer of squares."""
-SCALES = {"scales": ["0x1p+0"]}
-HALF, ZERO = "0x1p-1", "0x0p+0"
-PROOFS: dict[str, dict[str, Any]] = {
-    "exclusion": {
-        "tree": {"ranges": [], "bound": {"slopes": [], "quadratics": [["0x1p+0", ZERO, ZERO]], "multiplier": HALF}}
-    },
-    "lifted": {
-        "ranges": [],
-        "tree": {
-            "ball": HALF,
-            "minorants": None,
-            "ranges": None,
-            **{key: [] for key in ("equalities", "intervals", "cuts", "first")},
-        },
-    },
-    "products": {
-        "ball": HALF,
-        **{key: [] for key in ("curvatures", "ranges", "equalities", "intervals", "cuts")},
-    },
-}
+"""B = x² + 1, as one product."""
 
 
 def of_products(folder: Path, lower: str, proof: Any) -> tuple[bool, str]:
@@ -139,19 +81,22 @@ def of_products(folder: Path, lower: str, proof: Any) -> tuple[bool, str]:
     return found.accepted, found.reason
 
 
-@pytest.mark.parametrize("kind", PROOFS)
-def test_networks_of_products_and_their_proofs(kind: str, tmp_path: Path) -> None:
-    lowering: dict[str, Any] = {} if kind == "products" else {"lowering": SCALES}
-    proof = {"kind": kind, "radius": "0x1p+0", **PROOFS[kind], **lowering}
-    for lower in ("0x1p+0", HALF):
+def test_networks_of_products_and_their_proofs(tmp_path: Path) -> None:
+    tree = {"judge": "definite", "ball": "0x1p-1"}
+    proof = {"kind": "relaxation", **shared(1.0), "tree": tree}
+    for lower in ("0x1p+0", "0x1p-1"):
         accepted, reason = of_products(tmp_path, lower, proof)
         assert accepted, reason
     accepted, reason = of_products(tmp_path, "0x1.0000000000001p+0", proof)
     assert not accepted
     assert "the lower bound is above the radius of the" in reason
-    accepted, reason = of_products(tmp_path, "0x1p+0", {"kind": kind, "radius": "0x1p+0", **PROOFS[kind]})
-    assert accepted is (kind == "products")
-    assert accepted or f"{kind} proof: the key 'lowering' is missing, which a network of products needs" in reason
+    for tree in ({"judge": "definite", "ball": "0x1p0"}, {"judge": "linear", "ball": "0x1p-1"}):
+        accepted, reason = of_products(tmp_path, "0x1p+0", {**proof, "tree": tree})
+        assert not accepted
+    for kind in ("exclusion", "lifted", "products", "region"):  # kinds of proofs that there are not
+        accepted, reason = of_products(tmp_path, "0x1p+0", {**proof, "kind": kind})
+        assert not accepted
+        assert "kind" in reason
 
 
 def test_products_have_no_hyperplane(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checker.certificate_makers import base64_of, certificate, write
-from checker.views_of_files import stages_of
+from checker.stage_files import as_read, layers_as_read
 from flint import arb_mat, fmpq
 
 import polymargin as pm
@@ -20,7 +20,6 @@ from polymargin_checker.definite import positive_definite
 from polymargin_checker.quadric import Asked, QuadricJudge, Quadrics, Space
 from polymargin_checker.refusal import Refused
 from polymargin_checker.relaxation.arithmetic import Arithmetic
-from polymargin_checker.views import Matrix, Model
 
 
 def network(widths: list[int], seed: int, scale: float = 1.0) -> pm.PolynomialNetwork:
@@ -201,13 +200,6 @@ def test_dependent_rows_and_lopsided_weights_need_no_luck(tmp_path: Path) -> Non
 # -- the form itself -----------------------------------------------------------------------------
 
 
-def model_of(net: pm.PolynomialNetwork) -> Model:
-    weights = tuple(Matrix(*layer.weights.shape, layer.weights.ravel().tolist()) for layer in net.chain.layers)
-    return Model(
-        weights, tuple(layer.bias.tolist() for layer in net.chain.layers), tuple(map(tuple, net.chain.activations))
-    )
-
-
 def exactly_definite(net: pm.PolynomialNetwork, u: Any, label: int, rival: int, radius: fmpq, mu: float) -> bool:
     """The matrix of the theorem in rational arithmetic."""
     first, last = (
@@ -236,8 +228,7 @@ def exactly_definite(net: pm.PolynomialNetwork, u: Any, label: int, rival: int, 
 def test_what_doubles_accept_is_definite_in_rational_arithmetic(widths: list[int]) -> None:
     """Radii within a few billionths of the largest that a multiplier proves: nothing beyond it is accepted."""
     net = network(widths, 7, scale=2.0)
-    stages = stages_of(model_of(net))
-    assert stages is not None
+    stages = as_read(net)
     judge, accepted, true = QuadricJudge(stages, Arithmetic(False)), 0, 0
     with working_precision(128), np.errstate(all="ignore"):
         for seed in range(6):
@@ -264,8 +255,7 @@ def test_what_doubles_accept_is_definite_in_rational_arithmetic(widths: list[int
 def test_the_reduced_space_loses_nothing_that_counts() -> None:
     """Rows over η and what is left of them: together they are the rows, and what is left is rounding."""
     net = network([9, 4, 3], 8)
-    stages = stages_of(model_of(net))
-    assert stages is not None
+    stages = as_read(net)
     quadrics = Quadrics(stages, Arithmetic(False))
     space = quadrics.space
     assert space.size == 4
@@ -290,13 +280,8 @@ def test_a_space_that_misses_a_direction_costs_all_of_it() -> None:
 
 def test_what_a_space_misses_cannot_be_proved() -> None:
     """9 + x₁² − x₂² is zero at (0, 3); in a space that knows x₁ alone no radius is proved."""
-    model = Model(
-        (Matrix(2, 3, [1.0, 0, 0, 0, 1.0, 0]), Matrix(2, 2, [1.0, -1.0, 0, 0])),
-        ([0.0] * 2, [9.0, 0.0]),
-        ((0.0, 0.0, 1.0),),
-    )
-    stages = stages_of(model)
-    assert stages is not None
+    weights = [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[1.0, -1.0], [0.0, 0.0]]]
+    stages = layers_as_read(weights, [[0.0, 0.0], [9.0, 0.0]], [[0.0, 0.0, 1.0]])
     with working_precision(128), np.errstate(all="ignore"):
         judge = QuadricJudge(stages, Arithmetic(False))
         asked = Asked(np.zeros(3), 0, 1, fmpq(2), 1.5)
@@ -329,7 +314,6 @@ def test_products_that_are_no_squares_are_judged_too(tmp_path: Path) -> None:
 
 
 def test_a_network_that_multiplies_nothing_is_refused() -> None:
-    stages = stages_of(Model((Matrix(2, 2, [1.0, 0.0, 0.0, 1.0]),), ([0.0, 0.0],), ()))
-    assert stages is not None
+    stages = layers_as_read([np.eye(2)], [[0.0, 0.0]], [])
     with pytest.raises(Refused, match="multiplies nothing"):
         Quadrics(stages, Arithmetic(False))

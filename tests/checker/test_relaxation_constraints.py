@@ -231,11 +231,19 @@ def test_pieces_are_products_of_two_lines(kinds: list[str]) -> None:
         assert abs(found - (rows.logits[0] - rows.logits[1] - total)) <= error
 
 
+def is_curved(case: Case) -> bool:
+    """Whether every form of the first stage sees the inputs, and each of the second a product of them."""
+    groups = case.scene.groups
+    first = all(np.abs(group.slopes.middle).max(axis=1).min() > 0.1 for group in groups if group.stage == 1)
+    second = [group for group in groups if group.stage == 2]
+    return first and all(group.products and np.abs(group.products[1].middle).min() > 0.1 for group in second)
+
+
 @pytest.mark.parametrize("kinds", [["square", "square"], ["product", "product"], ["square", "product"]])
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_cauchy_and_schwarz(kinds: list[str], norm: str) -> None:
     """Σ θ_i (‖D⁻¹Q_iδ‖² − w_i²), with Q_i from second differences of the brackets."""
-    case = Case(kinds, norm)
+    case = next(case for case in (Case(kinds, norm, seed) for seed in range(200)) if is_curved(case))
     squares = np.full(3, 1 / RADIUS**2 if norm == "l2" else 5.0)
     size = prover.lengths(case.scene)["cauchy_schwarz"]
     second = [k for k, brackets in enumerate(case.rows([Fraction(0)] * 3, False).brackets) if brackets is not None][:2]

@@ -362,3 +362,89 @@ def test_random_changes_of_numbers_never_prove_too_much() -> None:
         found = check(model(), json.dumps(document).encode())
         assert found.usable
         assert not found.accepted
+
+
+# -- what the Cauchy-Schwarz inequality is about ---------------------------------------------------
+
+SQUARE, CUBE = (0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 1.0)
+
+
+def chain(*activations: tuple[float, ...], bias: float = 0.0, skip: bool = False) -> Network:
+    """Stages of two neurons, each of the one before; with `skip` the last one sees the first one too."""
+    rng, widths, stages = np.random.default_rng(0), (2,), []
+    for number, coefficients in enumerate(activations):
+        sources = [1, number] if skip and number == len(activations) - 1 else [number]
+        blocks = tuple((source, rng.normal(size=(2, 2))) for source in sources)
+        stages.append(Polynomial(Forms(widths, blocks, np.full(2, bias)), coefficients))
+        widths = (*widths, 2)
+    last = ((len(activations), np.array([[1.0, 1.0], [0.0, 0.0]])),)
+    return Network(stages, Forms(widths, last, np.array([3.0, 0.0])))
+
+
+def with_curvatures(net: Network) -> tuple[bytes, bytes]:
+    """A leaf with a multiplier for the last w."""
+    point = np.zeros(2)
+    given = prover.relaxations(net, point)
+    entry = prover.shared(2.0**-20, ellipsoid={"norm": "0x1p0", "box": None})
+    multipliers = np.zeros(given.prepared(entry).remainders)
+    multipliers[-1] = 1.0
+    leaf = {"judge": "definite", "cauchy_schwarz": prover.packed(multipliers), "ball": "0x1p30"}
+    document = prover.certificate(net, point, 0, 2.0**-20, {1: {"kind": "relaxation", **entry, "tree": leaf}})
+    return model_file(net), json.dumps(document).encode()
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(
+    ("net", "quadratic"),
+    [
+        (chain(SQUARE, SQUARE, bias=0.5), True),
+        (chain(SQUARE, SQUARE, SQUARE, bias=0.5), False),  # w and squares of t that depend on w
+        (chain(SQUARE, SQUARE, SQUARE), False),  # squares of t that depend on w, but no w: σ'(0) = 0
+        (chain(SQUARE, (0.0, 1.0), SQUARE, skip=True), False),  # squares of t without w, and w
+    ],
+)
+def test_only_quadratic_forms_of_the_inputs_are_bounded_by_curvatures(
+    net: Network, quadratic: bool, exact: bool
+) -> None:
+    found = check(*with_curvatures(net), exact)
+    assert ("is no quadratic form of the inputs" not in found.reason) is quadratic
+
+
+def test_a_lemma_of_several_forms_has_no_curvatures() -> None:
+    """Multipliers of several claims would be added up."""
+    document = honest()
+    own_lemmas(document)["cauchy_schwarz"] = prover.packed(np.ones(4))
+    assert "cauchy_schwarz in a lemma of several forms" in verdict(document).reason
+    own_lemmas(document)["cauchy_schwarz"] = prover.packed(np.zeros(4))
+    assert verdict(document).accepted
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("stage", [1, 2])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_each_parabola_is_judged_on_its_own(stage: int, sign: int, exact: bool) -> None:
+    """Alone in a leaf, of the first ReLUs and of those after them: right, and too high or too low by a millionth."""
+    rng, sizes = np.random.default_rng(3), (2, 3, 2)
+    layers = [Forms((2,), ((0, rng.normal(size=(3, 2))),), np.zeros(3))]
+    layers += [Forms((2, 3), ((1, rng.normal(size=(2, 3))),), np.zeros(2))]
+    readout = Forms(sizes, ((2, np.array([[1.0, 1.0], [0.0, 0.0]])),), np.array([9.0, 0.0]))
+    net = Network([Piecewise(form, *RELU) for form in layers], readout)
+    given = prover.relaxations(net, np.zeros(2))
+    entry = prover.shared(0.5, prover.undecided(net))
+    found = [p for p in all_parabolas(given.prepared(entry)) if p[1] == sign and (p[0] >= 3) == (stage == 2)]
+    assert len(found) >= 2
+    for parabola in found:
+        for wrong in (0.0, 1e-6, -1e-6):
+            moved = (*parabola[:4], parabola[4] + sign * wrong)
+            leaf = prover.leaf_of({"minorant": [(*moved, 2.0**-20)], "ball": 1.0})
+            document = prover.certificate(net, [0.0, 0.0], 0, 0.5, {1: {"kind": "relaxation", **entry, "tree": leaf}})
+            reason = check(model_file(net), json.dumps(document).encode(), exact).reason
+            assert ("on its side" in reason) is (wrong > 0), (parabola, wrong, reason)
+
+
+def test_curvatures_need_an_ellipsoid() -> None:
+    net = chain(SQUARE, SQUARE, bias=0.5)
+    model_, text = with_curvatures(net)
+    document = json.loads(text)
+    document["rivals"][0]["proof"]["ellipsoid"] = None
+    assert "cauchy_schwarz without an ellipsoid" in check(model_, json.dumps(document).encode()).reason

@@ -13,6 +13,9 @@ from polymargin.networks.network import Network
 from polymargin.networks.stages import Polynomial
 from polymargin_checker import check
 from polymargin_checker.neighbourhood import PLAIN
+from polymargin_checker.relaxation.enclosures import Enclosures
+from polymargin_checker.relaxation.scene import Scene
+from polymargin_checker.relaxation.tree import split_parts
 from tests.checker import relaxation_prover as prover
 from tests.checker.stage_files import model_file, random_network
 
@@ -109,3 +112,83 @@ def test_bounds_on_balls_are_close(kind: str, share: float) -> None:
         bound, leaf = prover.best_leaf(given, entry, 1 - label, names, all_parabolas(given.prepared(entry)))
         document = prover.certificate(net, u, label, radius, {1 - label: {"kind": "relaxation", **entry, "tree": leaf}})
         assert check(model_file(net), json.dumps(document).encode()).accepted == expected, (radius, bound)
+
+
+# -- what is accepted is true ----------------------------------------------------------------------
+
+LENGTHS = {"l2": 2, "linf": np.inf, "l1": 1}
+NAMES = ["definition", "range", "argument", "box", "pieces", "minorant", "ball"]
+
+
+def nearest_loss(net: Network, u: np.ndarray, label: int, norm: str) -> float:
+    """The length of the shortest of a million steps in the plane that lose; no less than the margin."""
+    angles = np.linspace(0, 2 * np.pi, 2000, endpoint=False)
+    rays = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    rays /= np.linalg.norm(rays, LENGTHS[norm], axis=1, keepdims=True)
+    for length in np.linspace(0.01, 5.0, 500):
+        logits = net(u + length * rays)
+        if (logits[:, label] <= logits[:, 1 - label]).any():
+            return float(length)
+    return np.inf
+
+
+def grown(
+    given: Any, entry: Any, rival: int, whole: Scene, part: Enclosures, depth: int, rng: np.random.Generator
+) -> Any:
+    """A tree of random splits whose leaves are the best there are, or nearly: some multipliers are a little off."""
+    if part.is_empty:
+        return {"empty": True}
+    if depth:
+        ends = {
+            "input": (part.region.low, part.region.high),
+            "variable": part.variables,
+            "argument": part.arguments,
+        }
+        word = str(rng.choice([key for key, (low, high) in ends.items() if (low < high).any()]))
+        low, high = ends[word]
+        place = int(rng.choice(np.flatnonzero(low < high)))
+        value = float(low[place] + rng.uniform(0.2, 0.8) * (high[place] - low[place]))
+        node: dict[str, Any] = {"split": [word, place, value.hex()], "low": None, "high": None}
+        if low[place] < value < high[place]:
+            for side, (_, half) in zip(("high", "low"), split_parts(node, part), strict=True):
+                node[side] = grown(given, entry, rival, whole, half, depth - 1, rng)
+            return node
+    scene = Scene(part, whole.coordinates, whole.ellipsoid, whole.rows)
+    names = NAMES[: len(NAMES) - (not scene.region.has_ball)]
+    try:
+        leaf = prover.best_leaf(given, entry, rival, names, all_parabolas(scene), scene)[1]
+    except np.linalg.LinAlgError:  # too small a part for this solver
+        leaf = {"judge": "definite"}
+    if rng.random() < 0.3 and "ball" in leaf:
+        leaf["ball"] = (float.fromhex(leaf["ball"]) * float(1 + 10.0 ** rng.integers(-9, -1) * rng.normal())).hex()
+    return leaf
+
+
+@pytest.mark.parametrize("norm", sorted(LENGTHS))
+@pytest.mark.parametrize("kind", ["squares", "products", "relu", "cubic and relu"])
+def test_no_tree_proves_more_than_is_true(kind: str, norm: str) -> None:
+    """In the plane, where losses are found on a grid of steps: trees are accepted well inside only."""
+    rng = np.random.default_rng([len(kind), len(norm)])
+    kinds = KINDS[kind]
+    accepted, distance = 0, np.inf
+    while not np.isfinite(distance):
+        net = random_network(rng, 2, [2] * len(kinds), kinds, 2)
+        u = rng.normal(size=2)
+        label = int(np.argmax(net(u)))
+        distance = nearest_loss(net, u, label, norm)
+    given = prover.relaxations(net, u, replace(PLAIN, norm=norm), label)
+    for share, depth in ((0.05, 0), (1.0, 0), (1.0, 1), (1.2, 1)):
+        entry = prover.shared(share * distance, prover.undecided(net))
+        whole = given.prepared(entry)
+        tree = grown(given, entry, 1 - label, whole, whole.enclosures, depth, rng)
+        proof = {"kind": "relaxation", **entry, "tree": tree}
+        document = prover.certificate(
+            net, u, label, share * distance, {1 - label: proof}, neighbourhood=neighbourhood(norm)
+        )
+        for exact in (False, True):
+            verdict = check(model_file(net), json.dumps(document).encode(), exact)
+            assert verdict.usable
+            assert "could not finish" not in verdict.reason
+            assert not (verdict.accepted and share >= 1), (share, depth)
+            accepted += verdict.accepted
+    assert accepted or kind not in ("squares", "products")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import struct
 import zipfile
 from collections import Counter
@@ -12,30 +11,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checker.certificate_makers import base64_of, certificate, hexes, write
-from checker.deep_exclusions import deep_leaf
+from checker.certificate_makers import base64_of, certificate, write
+from checker.relaxation_prover import shared
+from checker.stage_files import as_read, random_network
 from flint import arb, arb_poly, fmpq
-from problems import random_network
 
 import polymargin as pm
-from polymargin.networks import Network
-from polymargin.networks.attention import LightningAttention
-from polymargin_checker import (
-    check,
-    document,
-    exact,
-    exclusion,
-    krawczyk,
-    leaf,
-    npy,
-    quadratic,
-    univariate,
-    views,
-    work,
-)
-from polymargin_checker.quadratic import BallQuadratic
+from polymargin.networks.forms import Forms
+from polymargin.networks.network import Network
+from polymargin.networks.stages import Polynomial
+from polymargin_checker import balls, check, document, exact, intervals, krawczyk, npy, univariate, work
+from polymargin_checker.neighbourhood import PLAIN
 from polymargin_checker.refusal import OutOfTime, Refused
-from polymargin_checker.views import Matrix
+from polymargin_checker.relaxation import enclosures, expansion, functions, tree
+from polymargin_checker.relaxation.arithmetic import Arithmetic
+from polymargin_checker.relaxation.expansion import Expansion
+from polymargin_checker.relaxation.region import region_of
 from polymargin_checker.work import FLAT, PER_NUMBER, SHORTEST, count_number, limited_work, spend
 
 MORE = "more work than this checker does"
@@ -61,51 +52,10 @@ def test_work_is_bounded_and_every_number_allows_more() -> None:
     spend(10**30, 10**6, "outside again")
 
 
-def long_number(generator: random.Random) -> list[str]:
-    """About 1,900 bits."""
-    return [f"0x{generator.getrandbits(64):x}p{exponent}" for exponent in (900, 0, -940)]
-
-
-def attention(keys: Any, point: Any = None) -> tuple[Network, Any]:
-    size = len(keys)
-    generator = np.random.default_rng(0)
-    key, query = generator.normal(size=(2, size, size))
-    network = LightningAttention(generator.normal(size=(1, size)), key, query, [[1.0], [0.0]], [9.0, 0.0])
-    lowering = {"values": [["0x1p0"]], "keys": keys, "scales": [[["0x1p0"] * 3] * size]}
-    tree = {"ranges": [], "bound": {"slopes": [], "quadratics": [], "multiplier": "0x0p0"}}
-    proof = {"kind": "exclusion", "radius": "0x1p-9", "lowering": lowering, "tree": tree}
-    made = {
-        "format": "polymargin-certificate-1",
-        "model": {"sha256": network.fingerprint},
-        "point": hexes(np.zeros(size)) if point is None else point,
-        "label": 0,
-        "claim": {"kind": "robust", "radius": "0x1p-9"},
-        "rivals": [{"rival": 1, "lower": "0x1p-9", "proof": proof}],
-        "upper": None,
-    }
-    return network, made
-
-
 def little_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same refusals for smaller files."""
     monkeypatch.setattr(work, "FLAT", 1 << 34)
     monkeypatch.setattr(work, "PER_NUMBER", 0)
-
-
-@pytest.mark.parametrize(("size", "reason"), [(64, "more memory than this checker allows"), (20, MORE)])
-def test_a_basis_of_long_numbers_is_refused_before_it_is_inverted(
-    tmp_path: Path, size: int, reason: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if reason is MORE:
-        little_work(monkeypatch)
-    generator = random.Random(0)
-    keys = [[long_number(generator) for _ in range(size)] for _ in range(size)]
-    assert reason in check(*write(tmp_path, *attention(keys))).reason
-
-
-def test_a_basis_of_doubles_is_not_too_much(tmp_path: Path) -> None:
-    keys = [hexes(row) for row in np.random.default_rng(1).normal(size=(30, 30))]
-    assert "quadratics: expected 120 entries" in check(*write(tmp_path, *attention(keys))).reason
 
 
 def flat_completeness(inputs: int) -> tuple[pm.Network, Any]:
@@ -130,29 +80,69 @@ def test_a_hundred_variables_are_not_too_many(tmp_path: Path, exact: bool) -> No
     assert verdict.accepted, verdict.reason
 
 
-def square_exclusion(inputs: int, hidden: int, leaves: int) -> tuple[pm.Network, Any]:
-    """1 + Σ y_j² > 0 by multiplier 0 and exact parabolas, in many equal leaves."""
-    first = np.random.default_rng(0).normal(size=(hidden, inputs))
+def squares(inputs: int, hidden: int, leaves: int, seed: int = 0) -> tuple[pm.Network, Any]:
+    """1 + Σ z_j² > 0 by a little of the ball, in many leaves."""
+    first = np.random.default_rng(seed).normal(size=(hidden, inputs))
     net = pm.PolynomialNetwork([first, ([[1.0] * hidden, [0.0] * hidden], [1.0, 0.0])], degree=2)
-    bound = {"slopes": [], "quadratics": [["0x1p0", "0x0p0", "0x0p0"]] * hidden, "multiplier": "0x1p-9"}
-    tree: Any = {"ranges": [], "bound": bound}
-    for _ in range(leaves - 1):
-        tree = {"split": [0, "0x0p0"], "low": tree, "high": tree}
-    proof = {"kind": "exclusion", "radius": "0x1p-3", "tree": tree}
+    leaf: Any = {"judge": "definite", "ball": "0x1p-9"}
+    made = leaf
+    for power in range(1, leaves):
+        made = {"split": ["input", 0, (2.0 ** (power - leaves - 3)).hex()], "low": made, "high": leaf}
+    proof = {"kind": "relaxation", **shared(0.125), "tree": made}
     rivals = [{"rival": 1, "lower": "0x1p-3", "proof": proof}]
     return net, certificate(net, np.zeros(inputs), 0, {"kind": "robust", "radius": "0x1p-3"}, rivals, None)
 
 
-def test_a_positive_definite_test_in_many_variables_is_refused() -> None:
-    size = 1300
-    quadratic = BallQuadratic(Matrix(size, size, [0.0] * size**2), fmpq(1))
-    with limited_work(), pytest.raises(Refused, match=f"positive definite tests of an exclusion proof: {MORE}"):
-        quadratic.positive([], [], arb(1), arb(0))
-
-
-def test_image_sized_exclusions_are_not_too_much(tmp_path: Path) -> None:
-    verdict = check(*write(tmp_path, *square_exclusion(784, 60, 2)))
+@pytest.mark.parametrize("leaves", [1, 2])
+def test_image_sized_proofs_are_not_too_much(tmp_path: Path, leaves: int) -> None:
+    verdict = check(*write(tmp_path, *squares(784, 60, leaves)))
     assert verdict.accepted, verdict.reason
+
+
+@pytest.mark.parametrize("in_balls", [False, True])
+def test_forms_in_very_many_variables_are_refused_before_they_are_judged(
+    tmp_path: Path, in_balls: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    little_work(monkeypatch)
+    monkeypatch.setattr(work, "PATIENCE", 1)
+    verdict = check(*write(tmp_path, *squares(1200, 2, 3)), in_balls)
+    assert MORE in verdict.reason
+
+
+def cubes(inputs: int, *sizes: int, classes: int = 2) -> Network:
+    """Stages of cubes, each of a form of all values before it."""
+    stages, widths = [], [inputs]
+    for number, size in enumerate(sizes):
+        blocks = ((number, np.ones((size, widths[-1]))),)
+        stages.append(Polynomial(Forms(tuple(widths), blocks, np.zeros(size)), (0.0, 0.0, 0.0, 1.0)))
+        widths.append(size)
+    readout = np.ones((classes, widths[-1]))
+    return Network(stages, Forms(tuple(widths), ((len(sizes), readout),), np.zeros(classes)))
+
+
+def is_too_large(network: Network) -> bool:
+    region = region_of(PLAIN, [fmpq(0)] * network.dimension, fmpq(1), Arithmetic(False))
+    try:
+        Expansion(as_read(network), region, {})
+    except Refused as refusal:
+        return "this checker accepts fewer" in str(refusal)
+    return False
+
+
+def test_rows_that_no_memory_holds_are_refused_before_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_too_large(cubes(expansion.LARGEST_SPACE, 1))
+    assert is_too_large(cubes(3, expansion.LARGEST_SPACE // 3, expansion.LARGEST_SPACE // 3))
+    network = cubes(3, 40, 40)  # in 1 + 3 + y + (w + y) variables, with 80 forms
+    for name, least in (("LARGEST_SPACE", 124), ("LARGEST_ROWS", 124 * 80)):
+        with monkeypatch.context() as patched:
+            patched.setattr(expansion, name, least)
+            assert not is_too_large(network)
+            patched.setattr(expansion, name, least - 1)
+            assert is_too_large(network)
+    with monkeypatch.context() as patched:  # weights alone
+        patched.setattr(expansion, "LARGEST_ROWS", 3 * 2 + 300 * 2)
+        assert not is_too_large(cubes(3, 2, classes=300))
+        assert is_too_large(cubes(3, 2, classes=301))
 
 
 def test_lists_without_end_are_refused_before_they_are_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,46 +205,36 @@ def test_long_logits_are_refused_for_their_work(tmp_path: Path, degree: int, mon
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """What the checker asks for, by name, without any limit."""
     asked: Counter[str] = Counter()
-    for module in (views, exact, exclusion, krawczyk, leaf, quadratic, univariate):
+    for module in (exact, krawczyk, univariate, balls, tree, expansion):
         monkeypatch.setattr(module, "spend", lambda products, bits, what: asked.update([what]))
+    for module in (intervals, functions, enclosures):
+        monkeypatch.setattr(module, "spend_doubles", lambda products, what: asked.update([what]))
     return asked
 
 
-def test_every_step_of_an_exclusion_is_counted(tmp_path: Path, counted: Counter[str]) -> None:
-    net, made = square_exclusion(2, 2, 4)
-    assert check(*write(tmp_path, net, made), exact=True).accepted
-    assert counted["the exact logits"] == 3
-    assert counted["the splits of an exclusion proof"] == 7
-    assert counted["the first layer of an exclusion proof"] == 1
-    assert counted["the positive definite tests of an exclusion proof"] == 8
-    assert counted["polynomials in one variable"] == 16
+SPLITS, PARTS = "the splits of a relaxation proof", "the parts of a relaxation proof"
 
 
-def test_the_second_try_of_a_definite_test_is_counted(counted: Counter[str]) -> None:
-    """Equal rows: the small space is singular, the full one is tried."""
-    weights = BallQuadratic(Matrix(2, 3, [1.0, 0.0, 0.0] * 2), fmpq(1))
-    assert weights.positive([arb(1)] * 2, [arb(0)] * 2, arb(3), arb(1))
-    assert counted == {"the positive definite tests of an exclusion proof": 2}
-
-
-def test_every_step_of_a_deep_exclusion_is_counted(tmp_path: Path, counted: Counter[str]) -> None:
-    net = random_network([2, 3, 4, 2], 2, 4)
-    u = next(u for u in np.random.default_rng(0).normal(size=(50, 2)) if net.predict(u) == 0)
-    tree = deep_leaf(net, u, 1e-3, 0, 1, intervals_only=True)
-    proof = {"kind": "exclusion", "radius": (1e-3).hex(), "tree": tree}
-    rivals = [{"rival": 1, "lower": (1e-3).hex(), "proof": proof}]
-    made = certificate(net, u, 0, {"kind": "robust", "radius": (1e-3).hex()}, rivals, None)
-    verdict = check(*write(tmp_path, net, made))
+@pytest.mark.parametrize("in_balls", [False, True])
+def test_every_step_of_a_relaxation_is_counted(tmp_path: Path, counted: Counter[str], in_balls: bool) -> None:
+    net, made = squares(2, 2, 4)
+    verdict = check(*write(tmp_path, net, made), in_balls)
     assert verdict.accepted, verdict.reason
-    assert counted["leaf 0, intervals of layer 2"] == 1
-    assert counted["leaf 0, bound, slopes of layer 2"] == 1
+    assert (counted[SPLITS], counted[PARTS]) == (3, 6)  # both sides of a split are bounded
+    names = {name for name in counted if "relaxation" in name} - {SPLITS, PARTS}
+    assert names
+    if not in_balls:
+        assert {name for name in counted if name.startswith("Cholesky")}
+        assert counted["Cholesky factors in a relaxation proof"] >= 4  # once for each leaf
 
 
-def test_every_step_for_attention_is_counted(tmp_path: Path, counted: Counter[str]) -> None:
-    keys = [hexes(row) for row in np.random.default_rng(1).normal(size=(3, 3))]
-    check(*write(tmp_path, *attention(keys)))
-    assert counted["the matrices of the lowering"] == 2
-    assert counted["the layer of cubes"] == 1
+def test_neurons_of_high_degree_are_counted(counted: Counter[str]) -> None:
+    network = random_network(np.random.default_rng(0), 3, [4], ["powers"], 2)
+    region = region_of(PLAIN, [fmpq(0)] * 3, fmpq(1), Arithmetic(False))
+    made = Expansion(as_read(network), region, {})
+    assert counted["Taylor coefficients"] == 1
+    enclosures.Enclosures.unknown(made).narrow()
+    assert counted["polynomials in one variable"] >= 2
 
 
 def test_krawczyk_and_hyperplanes_are_counted(tmp_path: Path, counted: Counter[str]) -> None:

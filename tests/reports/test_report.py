@@ -162,8 +162,8 @@ def test_without_labels_and_for_piecewise_networks(tmp_path: Path) -> None:
     assert made.labels is None
     assert made.accuracy.clean == 1.0
     assert "every predicted class counts as right" in made.save(tmp_path / "report.html").read_text(encoding="utf-8")
-    with pytest.raises(pm.InputError, match="no certificates for networks with ReLU or splines"):
-        pm.report(net, [[0.0, 0.0]], certificates=tmp_path)
+    pm.report(net, [[0.1, 0.2]], certificates=tmp_path / "proofs")
+    assert (tmp_path / "proofs" / "model.npz").exists()
 
 
 def test_ten_thousand_images_fit(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import polymargin as pm  # noqa: E402
-import polymargin.bounds  # noqa: E402
 
 # The solver as it is installed, with its core; the checker from here, where it is changed.
 sys.path.insert(0, str(ROOT / "src"))
@@ -47,15 +46,16 @@ def main() -> int:
     parser.add_argument("--last", action="store_true", help="the new survivors of the last run, and nothing else")
     arguments = parser.parse_args()
     listed = dict(line.rsplit(" | ", 1) for line in LIST.read_text(encoding="utf-8").splitlines() if " | " in line)
-    every = sorted((ROOT / "src" / PACKAGE).glob("*.py"))
-    files = [path for path in every if not arguments.files or path.name in arguments.files]
-    everything = [mutant for path in files for mutant in mutants(path)]
-    everything += [
-        mutant for mutant in named_weakenings(ROOT / "src" / PACKAGE) if mutant.file in [p.name for p in files]
-    ]
+    package = ROOT / "src" / PACKAGE
+    every = {path.relative_to(package).as_posix(): path for path in sorted(package.rglob("*.py"))}
+    if unknown := [name for name in arguments.files if name not in every]:
+        parser.error(f"the checker has no file {unknown[0]}; files are named like relaxation/tree.py")
+    files = {name: path for name, path in every.items() if not arguments.files or name in arguments.files}
+    everything = [mutant for name, path in files.items() for mutant in mutants(path, name)]
+    everything += [mutant for mutant in named_weakenings(package) if mutant.file in files]
     everything = list({mutant.key: mutant for mutant in everything}.values())
-    names = {path.name for path in files}
-    gone = sorted(key for key in listed.keys() - {m.key for m in everything} if key.split(" | ")[0] in names)
+    seen = {key: key.split(" | ")[0] for key in listed.keys() - {mutant.key for mutant in everything}}
+    gone = sorted(key for key, file in seen.items() if file in files or file not in every)
     for key in gone:
         print(f"on the list, but its function has changed, or there is no such mutant any more: {key}")
     everything = [mutant for mutant in everything if (mutant.key in listed) == arguments.again]
@@ -63,16 +63,8 @@ def main() -> int:
         wanted = set(LAST.read_text(encoding="utf-8").splitlines())
         everything = [mutant for mutant in everything if mutant.key in wanted]
     memory = Memory(ROOT)
-    for module, name in (
-        (pm, "attack"),
-        (pm, "lower_bound"),
-        (pm, "margin"),
-        (pm, "critical_points"),
-        (pm, "verify"),
-        (pm, "certify"),
-        (pm.bounds, "exclude"),
-    ):
-        memory.remember(module, name)
+    for name in ("attack", "margin", "critical_points", "verify"):
+        memory.remember(pm, name)
     tell = functools.partial(print, flush=True)
     session = MutationSession(PACKAGE, everything, arguments.jobs, arguments.quick, memory, tell)
     begin = time.perf_counter()

@@ -37,7 +37,7 @@ class Memory:
         sources = root / "src"
         self._solver = _digest([*(sources / "polymargin").rglob("*.py"), *(sources / "polymargin").rglob("*.so")])
         shared = [path for path in (root / "tests").rglob("*.py") if not path.name.startswith("test_")]
-        self._shared = _digest([*(sources / "polymargin_checker").glob("*.py"), *shared, root / "conftest.py"])
+        self._shared = _digest([*(sources / "polymargin_checker").rglob("*.py"), *shared, root / "conftest.py"])
         self.tests: dict[str, Seen] = {}
         self.answers: dict[tuple[str, bytes], Any] = {}
         self.killers: dict[str, str] = {}

@@ -60,8 +60,8 @@ class Mutant:
         return f"{self.file} | {self.place} {self.fingerprint} | {self.change}"
 
 
-def mutants(path: Path) -> Iterator[Mutant]:
-    """All of a file, each with a key of its own."""
+def mutants(path: Path, name: str | None = None) -> Iterator[Mutant]:
+    """All of a file, each with a key of its own; `name` is that of the file in its package."""
     text = path.read_text(encoding="utf-8")
     source = ast.parse(text)
     seen: dict[str, int] = {}
@@ -74,10 +74,10 @@ def mutants(path: Path) -> Iterator[Mutant]:
             count = seen[place + change] = seen.get(place + change, 0) + 1
             lines = _statement_lines(statement, line)
             numbered = change if count == 1 else f"{change} ({count})"
-            yield Mutant(path.name, place, fingerprint, line, lines, numbered, build)
+            yield Mutant(name or path.name, place, fingerprint, line, lines, numbered, build)
 
 
-def by_hand(path: Path, place: str, before: str, after: str) -> Mutant:
+def by_hand(path: Path, name: str, place: str, before: str, after: str) -> Mutant:
     """A weakening that is written down as text."""
     text = path.read_text(encoding="utf-8")
     if text.count(before) != 1:
@@ -85,7 +85,7 @@ def by_hand(path: Path, place: str, before: str, after: str) -> Mutant:
     line = text[: text.index(before)].count("\n") + 1
     change = " ".join(f"{before} → {after}".split())
     lines = range(line, line + before.count("\n") + 1)
-    return Mutant(path.name, place, "by hand", line, lines, change, lambda: ast.parse(text.replace(before, after)))
+    return Mutant(name, place, "by hand", line, lines, change, lambda: ast.parse(text.replace(before, after)))
 
 
 def _fingerprint(text: str) -> str:

@@ -20,8 +20,8 @@ from mutation.mutants import Mutant
 @contextlib.contextmanager
 def applied(mutant: Mutant, package: str) -> Iterator[None]:
     """Inside, everyone runs the mutant."""
-    stem = mutant.file.removesuffix(".py")
-    module = sys.modules[package if stem == "__init__" else f"{package}.{stem}"]
+    parts = [part for part in mutant.file.removesuffix(".py").split("/") if part != "__init__"]
+    module = sys.modules[".".join([package, *parts])]
     tree = mutant.build()
     target: Any = module
     for part in mutant.place.split("."):

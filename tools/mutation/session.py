@@ -178,7 +178,7 @@ def _tracer(package: str, lines: set[Line]) -> Callable[..., Any]:
         rest = unseen[frame.f_code]
         if frame.f_lineno in rest:
             rest.remove(frame.f_lineno)
-            lines.add((os.path.basename(frame.f_code.co_filename), frame.f_lineno))
+            lines.add((frame.f_code.co_filename.rpartition(folder)[2].replace(os.sep, "/"), frame.f_lineno))
         frame.f_trace_lines = bool(rest)
         return on_line
 

@@ -22,8 +22,6 @@ class ProofFolder:
         self.names: dict[int, str | None] = {}
         if folder is None:
             return
-        if not network.is_polynomial:
-            raise no_proofs_for_piecewise("--certificates")
         if folder.exists() and not folder.is_dir():
             raise InputError(
                 f"--certificates {folder}: this is a file; expected a folder, which is made if there is none"
@@ -53,11 +51,6 @@ class ProofFolder:
         folder = shlex.quote(str(self._folder))
         names = [shlex.quote(file) for file in files] if len(files) <= 2 else [f"{folder}/point-*.json"]
         return f"check the proofs with: polymargin check {folder}/model.npz {' '.join(names)}"
-
-
-def no_proofs_for_piecewise(option: str) -> InputError:
-    """Return the error for proofs of piecewise networks."""
-    return InputError(f"{option}: there are no certificates for piecewise networks; their answers are NUMERICAL")
 
 
 def _same(model: Path, network: Network) -> bool:

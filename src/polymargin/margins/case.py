@@ -51,6 +51,11 @@ class Case:
         check_terms(network, u)
 
     @property
+    def has_critical_points(self) -> bool:
+        """Return whether margins are nearest points of algebraic hypersurfaces, which may be listed."""
+        return self.threat.is_ball and self.network.is_polynomial
+
+    @property
     def seed(self) -> int:
         return self.prepared.search.seed
 

@@ -1,26 +1,29 @@
-"""Margins and verdicts of networks with ReLU or splines: a search over the cells of their inputs.
+"""Margins of networks with ReLU or splines: a search over the cells of their inputs, where there are few neurons.
 
 The lower bound comes from quadratic programs in floating point, so a finished search is NUMERICAL; what a timeout leaves is
-BRACKETED. Counterexamples are compared in exact arithmetic. The checker reads no proofs for such networks: ROBUST is never said.
+BRACKETED. Counterexamples are compared in exact arithmetic. Proofs come afterwards, from the relaxation, which the search tells
+where the nearest counterexample is.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.continuation import Tracker
-from polymargin.errors import InputError
 from polymargin.margins.models import ModelMargins
-from polymargin.margins.result import Margin, PairMargin
-from polymargin.margins.verdict import Answer, Verdict
+from polymargin.margins.pairs import FOLLOWING, Enumeration
+from polymargin.margins.prediction import predicted_class
+from polymargin.margins.result import Margin, PairMargin, open_margin
 from polymargin.networks.network import Network
+from polymargin.networks.noise import check_scale
 from polymargin.piecewise.best_first import SearchOutcome
 from polymargin.piecewise.incumbents import Incumbent
-from polymargin.piecewise.search_at import SearchStart, remarks
+from polymargin.piecewise.search_at import SearchStart, is_searchable, remarks
 from polymargin.regions import ThreatModel
 from polymargin.standing import Standing
 
@@ -28,33 +31,39 @@ Array = NDArray[np.float64]
 
 # Bounds that differ by less than this, relatively, are one number.
 CLOSED = 1e-8
-# A verdict looks this much beyond its radius, so that rounding cannot hide a tie at the radius itself.
-BEYOND = 1e-9
+# Neurons beyond which cells are too many.
+MOST_NEURONS = 128
+# A search counts as so many paths where rows are put together.
+PATHS = 256
 
 
 class CellMargins(ModelMargins):
     """A piecewise network, asked point by point."""
 
-    def __init__(self, network: Network, seed: int, threat: ThreatModel) -> None:
-        if not threat.is_plain:
-            raise InputError(
-                f"within={threat.region!r}: networks with ReLU or splines have L2 margins over all perturbations and against "
-                "all rivals; leave out within=, rivals= and abstain="
-            )
-        self._network, self._seed = network, seed
+    @property
+    def paths_per_point(self) -> int:
+        return PATHS
+
+    def __init__(self, network: Network, search: Enumeration, threat: ThreatModel) -> None:
+        self._network, self._search, self._threat = network, search, threat
+        neurons = sum(map(len, network.stages))
+        self._in_cells = threat.is_plain and is_searchable(network) and neurons <= MOST_NEURONS
 
     def margin_at(self, u: Array, tracker: Tracker) -> Margin:
-        started = perf_counter()
+        """Return the margin at one point (n,); of what is not searched, nothing is known before there are bounds."""
+        if not self._in_cells:
+            check_scale(self._network)
+            self._threat.region.check_inside(u)
+            label, tied = predicted_class(self._network, u)
+            if tied is not None and tied in self._threat.against(label, self._network.class_count):
+                return replace(_tie(u, label, tied, 0.0), norm=self._threat.region.norm.value)
+            return replace(open_margin(label, "bounds instead of cells"), norm=self._threat.region.norm.value)
+        started, deadline = perf_counter(), self._search.deadline(tracker)
         start = SearchStart(self._network, u)
-        label = start.label
         if start.tied is not None:
-            note = f"classes {label} and {start.tied} tie exactly at the point"
-            seconds = perf_counter() - started
-            place = u.copy()
-            return Margin(0.0, 0.0, 0.0, place, label, start.tied, Standing.NUMERICAL, "tie", seconds, notes=(note,))
-        outcome, incumbent, problem = start.search(
-            tracker.deadline.left if tracker.deadline.exists else None, self._seed
-        )
+            return _tie(u, start.label, start.tied, perf_counter() - started)
+        left = deadline.part(FOLLOWING).left
+        outcome, incumbent, problem = start.search(left if math.isfinite(left) else None, self._search.seed)
         upper = incumbent.distance
         lower = 0.0 if start.doubt else min(outcome.least, upper)
         nothing = math.isinf(upper) and not outcome.timed_out and not outcome.unresolved
@@ -65,7 +74,7 @@ class CellMargins(ModelMargins):
             lower=lower,
             upper=upper,
             point=incumbent.point,
-            label=label,
+            label=start.label,
             rival=incumbent.rival,
             standing=Standing.NUMERICAL if closed else Standing.BRACKETED,
             method="regions",
@@ -76,16 +85,10 @@ class CellMargins(ModelMargins):
             open_cells=outcome.open_cells,
         )
 
-    def verdict_at(self, u: Array, radius: float, timeout: float | None) -> Verdict:
-        """Decide whether another class ties or wins within a radius of one point (n,)."""
-        started = perf_counter()
-        start = SearchStart(self._network, u)
-        if start.tied is not None:
-            incumbent = Incumbent(self._network, start.u, start.label)
-            incumbent.offer(start.u, start.tied)
-            return _verdict(incumbent, SearchOutcome({start.tied: 0.0}), radius, started, "")
-        outcome, incumbent, _ = start.search(timeout, self._seed, reach=radius * (1 + BEYOND))
-        return _verdict(incumbent, outcome, radius, started, start.doubt)
+
+def _tie(u: Array, label: int, tied: int, seconds: float) -> Margin:
+    note = f"classes {label} and {tied} tie exactly at the point"
+    return Margin(0.0, 0.0, 0.0, u.copy(), label, tied, Standing.NUMERICAL, "tie", seconds, notes=(note,))
 
 
 def _pair(rival: int, outcome: SearchOutcome, incumbent: Incumbent) -> PairMargin:
@@ -102,29 +105,4 @@ def _pair(rival: int, outcome: SearchOutcome, incumbent: Incumbent) -> PairMargi
         complex_count=None,
         real_count=None,
         bound=1,  # critical points per region
-    )
-
-
-def _verdict(incumbent: Incumbent, outcome: SearchOutcome, radius: float, started: float, doubt: str) -> Verdict:
-    beaten = incumbent.distance <= radius
-    finished = not beaten and not doubt and outcome.least > radius
-    answer = Answer.VULNERABLE if beaten else Answer.UNKNOWN
-    if beaten:
-        reason = f"class {incumbent.rival} ties or wins at distance {incumbent.distance:.6g}"
-    elif finished:
-        reason = f"cells searched in doubles without a tie: {outcome.cells}; there is no proof for such networks"
-    else:
-        reason = "; ".join(remarks(doubt, outcome, False, math.inf)) or "undecided within rounding"
-    return Verdict(
-        answer=answer,
-        radius=radius,
-        label=incumbent.label,
-        rival=incumbent.rival,
-        counterexample=incumbent.point if beaten else None,
-        certificate=None,
-        standing=Standing.NUMERICAL if beaten or finished else Standing.BRACKETED,
-        lower=0.0 if doubt else min(outcome.least, radius, incumbent.distance),
-        upper=incumbent.distance,
-        reason=reason,
-        seconds=perf_counter() - started,
     )

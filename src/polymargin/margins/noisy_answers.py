@@ -238,9 +238,9 @@ def _in_one_piece(problem: PointProblem, upper: float, deadline: Deadline) -> Pr
     search, found = problem.search(deadline), ProvedRadius()
     with np.errstate(all="ignore"):
         if math.isfinite(upper):
-            return search.largest(upper, None) if upper > problem.slack else found
+            return search.largest(upper) if upper > problem.slack else found
         for limit in (factor * problem.scale for factor in UNLIMITED):
-            found = search.largest(limit, None, known=found if found.radius else None)
+            found = search.largest(limit, known=found)
             if found.radius < NEARLY * limit or deadline.passed:
                 break
     return found

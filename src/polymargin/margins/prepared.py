@@ -45,11 +45,6 @@ class Prepared:
         assert not isinstance(self.model, Boundary)
         return self.model
 
-    @property
-    def in_cells(self) -> bool:
-        """Return whether the network is searched cell by cell."""
-        return not isinstance(self.model, Boundary) and not self.model.is_polynomial
-
     @cached_property
     def judge(self) -> Judge:
         return Judge(self.network)
@@ -58,21 +53,16 @@ class Prepared:
     def has_proofs(self) -> bool:
         """Return whether there are proofs for models of this kind and such perturbations."""
         skew_box = self.threat.region.is_skew and self.threat.region.low is not None
-        return not isinstance(self.model, Boundary) and not self.in_cells and not skew_box
+        return not isinstance(self.model, Boundary) and not skew_box
 
     @cached_property
     def margins(self) -> ModelMargins:
         """The search for margins, with what it computed so far."""
-        if self.cells is not None:
-            return self.cells
+        if not isinstance(self.model, Boundary) and not self.model.is_polynomial:
+            return CellMargins(self.model, self.search, self.threat)
         if self.threat.is_plain:
             return margins_of(self.model, self.search)
         return RegionMargins(self.model, self.search, self.threat)
-
-    @cached_property
-    def cells(self) -> CellMargins | None:
-        """The search of a network that is searched cell by cell; None for others."""
-        return CellMargins(self.network, self.search.seed, self.threat) if self.in_cells else None
 
     @cached_property
     def quadrics(self) -> NetworkSolvers | None:

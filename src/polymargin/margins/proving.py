@@ -92,7 +92,7 @@ def _bounds(case: Case, found: Margin) -> tuple[Accepted, Counterexample | None,
     ends: list[UpperProof] = []
     losses: list[Counterexample] = []
     notes: list[str] = []
-    for rival in case.rivals if case.threat.is_ball else []:
+    for rival in case.rivals if case.has_critical_points else []:
         proof, end, reason = _exact(case, rival)
         if proof is not None:
             proofs[rival] = proof
@@ -145,7 +145,6 @@ def _bounded(case: Case, rivals: Sequence[int], limit: float) -> provers.RadiusB
         abstain=case.threat.abstain,
         deadline=case.deadline,
         tolerance=case.prepared.rtol,
-        seed=case.seed,
     )
 
 

@@ -86,7 +86,7 @@ class _VerdictSearch:
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def _flat(self) -> None:
-        if not self.case.threat.is_ball:
+        if not self.case.has_critical_points:
             return
         for rival in self._left:
             flat = prove_flat(self.case, rival)
@@ -118,7 +118,9 @@ class _VerdictSearch:
         self._offer(found.loss)
 
     def _enumerate(self) -> None:
-        for rival in self._left if self.case.threat.is_ball else []:
+        if not self.case.network.is_polynomial:
+            self._search_cells()
+        for rival in self._left if self.case.has_critical_points else []:
             if self._beaten() or self.case.deadline.passed:
                 return
             proof, nearest, reason = prove_by_enumeration(self.case, rival)
@@ -128,6 +130,13 @@ class _VerdictSearch:
                 self._offer(self.case.beyond(nearest, rival))
             if reason:
                 self.reasons.setdefault(rival, []).append(reason.removeprefix(f"against class {rival}: "))
+
+    def _search_cells(self) -> None:
+        """Look for a counterexample in the cells of a piecewise network, where they are few."""
+        tracker = self.case.prepared.search.tracker.until(self.case.deadline.part(AT_ONCE))
+        found = self.case.prepared.margins.margin_at(self.case.u, tracker)
+        if found.point is not None and found.rival is not None:
+            self._offer(Counterexample(found.point, found.rival, found.upper))
 
     def _keep(self, proof: RivalProof) -> None:
         if proof.lower >= self.radius:
@@ -203,7 +212,6 @@ class _VerdictSearch:
             abstain=case.threat.abstain,
             deadline=case.deadline,
             tolerance=1e-2,
-            seed=case.seed,
         )
         if found.radius > 0:
             proofs = [RivalProof(rival, found.radius, found.proofs[rival]) for rival in case.rivals]
@@ -226,8 +234,6 @@ class VerdictQuestion(PointQuestion):
 
     def at(self, point: NDArray[np.float64], tracker: Tracker) -> Verdict:
         deadline = self.prepared.search.deadline(tracker)
-        if self.prepared.cells is not None:
-            return self.prepared.cells.verdict_at(point, self.radius, deadline.left if deadline.exists else None)
         return verdict_at(Case(self.prepared, point, deadline), self.radius)
 
     def failed(self, error: str, seconds: float) -> Verdict:

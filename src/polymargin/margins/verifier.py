@@ -196,8 +196,7 @@ class Verifier:
             kind = NoisyVerdict if isinstance(asked, Noise) else RoundedVerdict
             made = kind(prepared.judge, self.threat, reach, asked, timeout, self.seed)
             return self._rows(made, array, Verdicts, timeout, progress)
-        if not prepared.in_cells:
-            self.threat.region.check_bounded()
+        self.threat.region.check_bounded()
         about: dict[str, Any] = {"answers": "verdicts", "radius": question.radius, "timeout": float(timeout)}
         store = self._checkpoint(checkpoint, np.atleast_2d(array), about, Verdict)
         return self._rows(question, array, Verdicts, timeout, progress, store)

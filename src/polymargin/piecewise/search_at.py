@@ -102,11 +102,18 @@ def is_relu(chain: Chain) -> bool:
     return all(isinstance(stage, Piecewise) and stage.is_relu for stage in chain.stages)
 
 
+def is_searchable(network: Network) -> bool:
+    """Return whether the cells of a network are polyhedra: layers with ReLU, or one hidden layer with a spline."""
+    chain = network.chain
+    if chain is None:
+        return False
+    return is_relu(chain) or (len(chain.stages) == 1 and isinstance(chain.stages[0], Piecewise))
+
+
 def searchable(network: Network) -> Chain:
     """Return the layers; refuse networks whose regions are no polyhedra."""
     chain = network.chain
-    shallow = chain is not None and len(chain.stages) == 1 and isinstance(chain.stages[0], Piecewise)
-    if chain is None or not (is_relu(chain) or shallow):
+    if chain is None or not is_searchable(network):
         raise InputError(
             f"{network!r}: expected layers with ReLU, or one hidden layer with a spline; in others the regions are not polyhedra"
         )

@@ -100,6 +100,11 @@ class Perturbations:
             low, high = np.maximum(low, -self.radius * lengths), np.minimum(high, self.radius * lengths)
         return low, high
 
+    def lengths(self, steps: Floats) -> Floats:
+        """Return ‖ω δ‖ of steps (…, d)."""
+        orders = {Norm.L1: 1.0, Norm.L2: 2.0, Norm.LINF: np.inf}
+        return np.asarray(np.linalg.norm(steps * self.weights, orders[self.norm], axis=-1))
+
     def cut(self, coordinate: int, low: float, high: float) -> Perturbations:
         """Return the part with other ends of one coordinate."""
         ends = self.low.copy(), self.high.copy()

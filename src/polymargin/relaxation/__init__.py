@@ -18,7 +18,7 @@ descent         worst points;  counterexamples: `nearest_counterexample` (attack
 >>> square = Polynomial(Forms.of(np.eye(2)), (0.0, 0.0, 1.0))
 >>> net = Network([square], Forms.of([[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]], [1.0, 0.0]))   # 1 against x² + y²
 >>> search = RegionSearch(net, np.zeros(2), 0, [1], L2().in_dimension(2))
->>> 0.99 < search.largest(limit=1.0, hardest=1).radius < 1
+>>> 0.99 < search.largest(1.0).radius < 1
 True
 """
 

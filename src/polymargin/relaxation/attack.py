@@ -18,7 +18,6 @@ from polymargin.networks.network import Network
 from polymargin.regions import Region
 from polymargin.relaxation.balls import TINY, NormBall
 from polymargin.relaxation.confirmation import Confirmation, Counterexample
-from polymargin.relaxation.coordinates import Coordinates
 from polymargin.relaxation.gradients import Functionals
 from polymargin.relaxation.kinks import nearest_at_kinks
 from polymargin.relaxation.lagrange import FULL, refined
@@ -53,9 +52,8 @@ def nearest_counterexample(
     The point lies in the region. `starts` is the number of walks for each rival. At the deadline the search makes do with what
     it has.
     """
-    coordinates = Coordinates.of(region, point)
-    leads = Functionals.leads(network, label, rivals, abstain).around(point).along(coordinates.directions)
-    confirmation = Confirmation(network, leads, coordinates, label, list(rivals), abstain)
+    confirmation = Confirmation.of(network, point, label, rivals, region, abstain)
+    leads, coordinates = confirmation.leads, confirmation.coordinates
     basis = row_space(leads) if coordinates.ball.is_round else None
     ball = coordinates.ball
     if basis is not None:

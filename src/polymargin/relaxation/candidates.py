@@ -2,7 +2,7 @@
 
     s (f(x) − a x² − b x − c) ≥ 0 on [l, h],    s = 1 below the function, s = −1 above it.
 
-For a polynomial: the parabola that touches at a place with the largest curvature that still stays below, found by bisection, and
+For a polynomial: the parabola that touches at a place with the largest curvature that still stays below, and
 the one that meets the function at both ends. For affine pieces: lines through two of the ends and the breakpoints between them.
 """
 
@@ -22,7 +22,8 @@ from polymargin.relaxation.functions import FunctionParts, values
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-BISECTIONS = 40
+STEPS, STEEPEST, NEAREST = 16, 64.0, 1e-7
+"""Steps to the largest curvature, the first one, and how near to where a parabola touches differences mean nothing."""
 TOUCHES = (0.0, 0.5, 1.0)
 """Where parabolas touch, as parts of the interval."""
 AROUND = (-0.1, 0.0, 0.1)
@@ -52,7 +53,7 @@ def parabolas(
         here = wanted if weights is None else wanted & (sign * weights >= 0)
         bent = np.flatnonzero(here & curved & (high > low))
         if len(bent):
-            found += _touching(parts, bent, sign, low, high, worst)
+            found.append(_touching(parts, bent, sign, low, high, worst))
         straight = np.flatnonzero(here & (~curved | (high <= low)))
         if len(straight):
             found += _lines(parts, straight, sign)
@@ -73,27 +74,26 @@ def _numbered(found: Parabolas, start: int) -> Parabolas:
     return Parabolas(found.neuron + start, found.sign, found.a, found.b, found.c)
 
 
-def _touching(
-    parts: FunctionParts, neurons: Places, sign: float, low: Array, high: Array, worst: Array
-) -> list[Parabolas]:
+def _touching(parts: FunctionParts, neurons: Places, sign: float, low: Array, high: Array, worst: Array) -> Parabolas:
     first, last = low[neurons], high[neurons]
-    signed = FunctionParts(sign * parts.coefficients, parts.low, parts.high, parts.owner).of(neurons)
-    found = []
+    signed = FunctionParts(sign * parts.coefficients, parts.low, parts.high, parts.owner)
+    here = signed.of(neurons)
+    lines, squares = [], []
     places = [first + share * (last - first) for share in TOUCHES]
     places += [np.clip(worst[neurons] + share * (last - first), first, last) for share in AROUND]
     for place in places:
-        value, slope = _at(signed, place)
+        value, slope = _at(here, place)
         # T(x) = f(p) + f'(p)(x − p) + a (x − p)²
-        line = np.stack([value - slope * place, slope], axis=1)
-        square = np.stack([place**2, -2 * place, np.ones_like(place)], axis=1)
-        found.append(_largest(signed, neurons, sign, line, square, (last - first) ** 2))
-    ends = [_at(signed, end)[0] for end in (first, last)]
+        lines.append(np.stack([value - slope * place, slope], axis=1))
+        squares.append(np.stack([place**2, -2 * place, np.ones_like(place)], axis=1))
+    ends = [_at(here, end)[0] for end in (first, last)]
     slope = (ends[1] - ends[0]) / (last - first)
-    chord = np.stack([ends[0] - slope * first, slope], axis=1)
-    # (x − first)(x − last) ≤ 0: less of it is larger.
-    between = -np.stack([first * last, -(first + last), np.ones_like(first)], axis=1)
-    found.append(_largest(signed, neurons, sign, chord, between, (last - first) ** 2 / 4))
-    return found
+    lines.append(np.stack([ends[0] - slope * first, slope], axis=1))
+    # (x − first)(last − x) ≥ 0 between the ends.
+    squares.append(np.stack([-first * last, first + last, -np.ones_like(first)], axis=1))
+    every = np.tile(neurons, len(lines))
+    whole = _largest(signed.of(every), np.concatenate(lines), np.concatenate(squares), (high - low)[every])
+    return Parabolas(every, np.full(len(every), sign), sign * whole[:, 2], sign * whole[:, 1], sign * whole[:, 0])
 
 
 def _at(parts: FunctionParts, places: Array) -> tuple[Array, Array]:
@@ -106,26 +106,27 @@ def _at(parts: FunctionParts, places: Array) -> tuple[Array, Array]:
     return values(rows, places[:, None])[:, 0], values(slopes, places[:, None])[:, 0]
 
 
-def _largest(
-    signed: FunctionParts, neurons: Places, sign: float, line: Array, square: Array, reach: Array
-) -> Parabolas:
-    """line + a · square with the largest a that stays below the functions, lowered by the room for rounding."""
-    count = len(neurons)
+def _largest(parts: FunctionParts, line: Array, square: Array, width: Array) -> Array:
+    """Return line + a · square with the largest a that stays below the functions, lowered by the room for rounding.
+
+    Where the difference to a parabola is least, the ratio of function − line to square says how much smaller a has to be.
+    """
+    count = len(line)
     sizes = np.zeros(count)
-    np.maximum.at(sizes, signed.owner, _sizes(signed))
-    sizes = sizes + np.abs(line).sum(axis=1) * 1e-300
-    base = np.zeros((count, 3))
-    base[:, :2] = line
-    scale = sizes / np.maximum(reach, 1e-300)
+    np.maximum.at(sizes, parts.owner, _sizes(parts))
     tolerance = LOWERED * sizes
-    low, high = -64 * scale, 64 * scale
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        below = signed.minus(base + middle[:, None] * square).least_of(count) >= -tolerance
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    whole = base + low[:, None] * square
-    whole[:, 0] += np.minimum(signed.minus(whole).least_of(count), 0.0) - tolerance
-    return Parabolas(neurons, np.full(count, sign), sign * whole[:, 2], sign * whole[:, 1], sign * whole[:, 0])
+    whole = np.zeros((count, 3))
+    whole[:, :2] = line
+    whole += (STEEPEST * sizes / np.maximum(width**2, 1e-300))[:, None] * square
+    for _ in range(STEPS):
+        value, place = parts.minus(whole).lowest_of(count)
+        distance = values(square, place[:, None])[:, 0]
+        lower = (value < -tolerance) & (distance > NEAREST * width**2)
+        if not lower.any():
+            break
+        whole += np.where(lower, value / np.where(lower, distance, 1.0), 0.0)[:, None] * square
+    whole[:, 0] += np.minimum(parts.minus(whole).lowest_of(count)[0], 0.0) - tolerance
+    return whole
 
 
 def _sizes(parts: FunctionParts) -> Array:
@@ -205,7 +206,7 @@ def _secants(parts: FunctionParts, neurons: Places, sign: float, low: Array, hig
     np.maximum.at(sizes, signed.owner, _sizes(signed))
     for slope in slopes:
         line = np.stack([zeros, slope, zeros], axis=1)
-        constant = signed.minus(line).least_of(len(neurons)) - LOWERED * (
+        constant = signed.minus(line).lowest_of(len(neurons))[0] - LOWERED * (
             sizes + np.abs(slope) * np.maximum(-first, last)
         )
         found.append(Parabolas(neurons, np.full(len(neurons), sign), zeros, sign * slope, sign * constant))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.networks.network import Network
+from polymargin.regions import Region
 from polymargin.regions.lengths import length_above
 from polymargin.relaxation.balls import NormBall
 from polymargin.relaxation.coordinates import Coordinates
@@ -48,6 +50,15 @@ class Confirmation:
     label: int
     rivals: list[int]
     abstain: float
+
+    @classmethod
+    def of(
+        cls, network: Network, point: Array, label: int, rivals: Sequence[int], region: Region, abstain: float
+    ) -> Confirmation:
+        """Return what is asked at a point in a region."""
+        coordinates = Coordinates.of(region, point)
+        leads = Functionals.leads(network, label, rivals, abstain).around(point).along(coordinates.directions)
+        return cls(network, leads, coordinates, label, list(rivals), abstain)
 
     def behind(self, step: Array, row: int) -> Fraction:
         """Return f_label − f_rival − abstain exactly."""

@@ -73,7 +73,8 @@ def lowest_of(
     local = functionals.around(point).along(scaled)
     ball = NormBall(perturbations.norm, perturbations.low * weights, perturbations.high * weights)
     if starts is not None:
-        rows, first = np.arange(len(functionals)), starts * weights
+        rows = np.arange(len(functionals))
+        first = ball.projected(starts * weights, np.full(len(rows), perturbations.radius))
     else:
         count = MANY_STARTS if ball.dimension <= FEW else FEW_STARTS
         rows = np.tile(np.arange(len(functionals)), count)

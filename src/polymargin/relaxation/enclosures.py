@@ -20,6 +20,9 @@ from polymargin.relaxation.functions import FunctionParts, parts_of, ranges
 Array = NDArray[np.float64]
 Ends = tuple[Array, Array]
 
+CANCELLED = 1e-14
+"""Of what is added up, for what its sum may be off by."""
+
 
 @dataclass(eq=False)
 class Enclosures:
@@ -85,10 +88,11 @@ class Enclosures:
         return self.arguments[0][group.forms], self.arguments[1][group.forms]
 
     def inputs_of(self, neurons: Neurons) -> Ends:
-        """Return the ends of z = p + t of piecewise neurons."""
+        """Return the ends of z = p + t of piecewise neurons, with room for the rounding of a checker where p and t cancel."""
         group = self.expansion.groups[neurons.group]
-        low, high = self.of_forms(group)
-        return (group.value + low)[neurons.forms], (group.value + high)[neurons.forms]
+        low, high = (ends[neurons.forms] for ends in self.of_forms(group))
+        p = group.value[neurons.forms]
+        return p + low - CANCELLED * (np.abs(p) + np.abs(low)), p + high + CANCELLED * (np.abs(p) + np.abs(high))
 
     def products(self, source: int) -> Ends:
         """Return the ends of the products t t' of a stage."""

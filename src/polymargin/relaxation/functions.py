@@ -41,18 +41,22 @@ class FunctionParts:
         rows[:, :3] -= parabolas[self.owner]
         return FunctionParts(rows, self.low, self.high, self.owner)
 
-    def least(self) -> Array:
-        """Return the least value of each row."""
+    def least(self) -> tuple[Array, Array]:
+        """Return the least value of each row, and where it is taken."""
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
         g = _scaled(self.coefficients, middle, half)
         places = np.concatenate([np.clip(_flat_places(g), -1.0, 1.0), np.tile([-1.0, 1.0], (len(g), 1))], axis=1)
-        return np.asarray(values(g, places).min(axis=1))
+        found, rows = values(g, places), np.arange(len(g))
+        best = found.argmin(axis=1)
+        return found[rows, best], middle + half * places[rows, best]
 
-    def least_of(self, count: int) -> Array:
-        """Return the least value of each of so many functions."""
-        result = np.full(count, np.inf)
-        np.minimum.at(result, self.owner, self.least())
-        return result
+    def lowest_of(self, count: int) -> tuple[Array, Array]:
+        """Return the least value of each of so many functions, and where it is taken."""
+        least, places = self.least()
+        order = np.lexsort((-least, self.owner))
+        result, where = np.full(count, np.inf), np.zeros(count)
+        result[self.owner[order]], where[self.owner[order]] = least[order], places[order]
+        return result, where
 
 
 def parts_of(stage: Piecewise, low: Array, high: Array) -> FunctionParts:
@@ -66,7 +70,7 @@ def parts_of(stage: Piecewise, low: Array, high: Array) -> FunctionParts:
 def ranges(parts: FunctionParts, count: int) -> tuple[Array, Array]:
     """Return the ends (count,) of the values of each function."""
     mirrored = FunctionParts(-parts.coefficients, parts.low, parts.high, parts.owner)
-    return parts.least_of(count), -mirrored.least_of(count)
+    return parts.lowest_of(count)[0], -mirrored.lowest_of(count)[0]
 
 
 def values(coefficients: Array, places: Array) -> Array:

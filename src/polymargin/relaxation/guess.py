@@ -76,15 +76,15 @@ def _make_stationary(relaxation: Relaxation, y: Array, place: Array, own: slice)
     y[own] = np.linalg.lstsq(system, -slope)[0]
 
 
-def made_definite(relaxation: Relaxation, y: Array, scale: float) -> Array:
-    """Raise multipliers of ball, box and ranges until the form is definite beyond ξ_0, and set y_0 to what they prove."""
+def made_definite(relaxation: Relaxation, y: Array, scale: float, room: float = ROOM) -> Array:
+    """Raise multipliers of ball, box and ranges until the form is definite with room beyond ξ_0; y_0 is what they prove."""
     program, raised = relaxation.program, relaxation.convexifying
     y = y.copy()
     y[0] = 0.0
     matrix = np.asarray(program.matrix(y))
-    more = ROOM * scale - _least_eigenvalue(matrix[1:, 1:])
+    more = room * scale - _least_eigenvalue(matrix[1:, 1:])
     for _ in range(TRIES):
-        if more > 0:
+        if more > 0 and len(raised):
             y[raised] += more
             matrix = np.asarray(program.matrix(y))
         factor, info = linalg.lapack.dpotrf(matrix[1:, 1:], lower=1)
@@ -92,7 +92,7 @@ def made_definite(relaxation: Relaxation, y: Array, scale: float) -> Array:
             half = linalg.solve_triangular(factor, matrix[1:, 0], lower=True, check_finite=False)
             y[0] = matrix[0, 0] - half @ half
             return y
-        more = max(2 * more, ROOM * scale)
+        more = max(2 * more, room * scale)
     y[0] = -np.inf
     return y
 
@@ -100,6 +100,6 @@ def made_definite(relaxation: Relaxation, y: Array, scale: float) -> Array:
 def _least_eigenvalue(matrix: Array) -> float:
     """Return an estimate from below in most cases; exact in few dimensions."""
     if len(matrix) <= SMALL:
-        return float(np.linalg.eigvalsh(matrix)[0])
+        return float(np.linalg.eigvalsh(matrix).min(initial=np.inf))
     found = extremes(NUMPY, lambda v: v @ matrix, 1, len(matrix), STEPS)
     return float(found.least[0] - found.least_error[0])

@@ -41,18 +41,24 @@ SHORTEST = 1e-6
 # Sizes up to which the largest step is computed from all eigenvalues, and Lanczos steps beyond.
 SMALL = 64
 LANCZOS = 14
-# What may be left of the dual residual for a gap to be believed.
-FEASIBLE = 1e-3
+# Iterations after which less than this should be left of the dual residual, or the start was a bad one.
+PATIENCE, HARDLY = 15, 0.5
+# What may be left of the dual residual for a gap to be believed, and to end the search by it.
+FEASIBLE, SURE = 1e-3, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """y strictly feasible; y_0 is at most `gap` below the optimum (infinite as long as X is not feasible); X the dual."""
+    """y strictly feasible; y_0 is at most `gap` below the optimum (infinite as long as X is not feasible); X the dual.
+
+    It has `stalled` if X became hardly more feasible.
+    """
 
     y: Array
     gap: float
     X: Array
     iterations: int
+    stalled: bool
 
     @property
     def value(self) -> float:
@@ -64,6 +70,7 @@ def maximise(
     y: Array,
     scale: float,
     *,
+    tau: float = 0.3,
     tolerance: float = 1e-6,
     enough: float = math.inf,
     hopeless: float = -math.inf,
@@ -74,14 +81,16 @@ def maximise(
     Stops early once y_0 > `enough`, once the optimum is known to be below `hopeless`, or before a step that would end too late.
     The work is done where the program's matrices are.
     """
-    now = _Point.first(program, y, scale)
+    now = _Point.first(program, y, tau * scale)
     if now is None:
         return None
     iterations, pace, left = 0, 0.0, deadline.left
     while True:
         gap = now.total if now.infeasible < FEASIBLE else math.inf
-        done = gap < tolerance * scale or now.y[0] > enough or now.y[0] + gap < hopeless
-        if done or iterations == ITERATIONS or left <= pace:
+        is_hopeless = now.infeasible < SURE and now.y[0] + gap < hopeless
+        done = gap < tolerance * scale or now.y[0] > enough or is_hopeless
+        stalled = iterations >= PATIENCE and now.infeasible > HARDLY
+        if done or stalled or iterations == ITERATIONS or left <= pace:
             break
         iterations += 1
         with np.errstate(all="ignore"):  # a program that breaks down stops at its last good y
@@ -92,7 +101,7 @@ def maximise(
         if deadline.exists:
             before, left = left, deadline.left
             pace = max(pace, before - left)
-    return Optimum(now.y, gap, program.algebra.get(now.X), iterations)
+    return Optimum(now.y, gap, program.algebra.get(now.X), iterations, not done and now.infeasible > HARDLY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +118,12 @@ class _Point:
     infeasible: float
 
     @classmethod
-    def first(cls, program: SemidefiniteProgram, y: Array, scale: float) -> _Point | None:
+    def first(cls, program: SemidefiniteProgram, y: Array, tau: float) -> _Point | None:
         """Return the point with X Z = τI, whatever the dual residual."""
         Z = program.matrix(y)
         root = program.algebra.inverse_root(Z)
         if root is None:
             return None
-        tau = 0.3 * scale
         X = tau * program.algebra.gram(root)
         dual_root = program.algebra.inverse_root(X)
         return None if dual_root is None else cls(program, y, Z, root, X, dual_root, tau / y[program.signed], 1.0)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.relaxation.algebra import NUMPY, Algebra, Matrix
+from polymargin.relaxation.algebra import Algebra, Matrix
 
 Array = NDArray[np.float64]
 
@@ -36,16 +36,6 @@ def extremes(algebra: Algebra, multiply: Callable[[Matrix], Matrix], count: int,
     values, ritz = np.linalg.eigh(small)
     errors = beyond[:, None] * np.abs(ritz[:, -1, :])
     return Extremes(values[:, 0], values[:, -1], errors[:, 0], errors[:, -1])
-
-
-def seen_from(vector: Array, matrix: Array, steps: int) -> tuple[Array, Array]:
-    """λ and s with vᵀ f(A) v ≈ Σ s f(λ) for smooth f and a symmetric matrix A, from so many products at most."""
-    length = float(np.linalg.norm(vector))
-    if not length:
-        return np.zeros(1), np.zeros(1)
-    (small,), _ = _tridiagonal(NUMPY, lambda v: v @ matrix, vector / length, 1, min(steps, len(vector)))
-    values, ritz = np.linalg.eigh(small)
-    return values, (length * ritz[0]) ** 2
 
 
 def _tridiagonal(

@@ -28,12 +28,13 @@ from polymargin.relaxation.constraints.cauchy_schwarz import CauchySchwarz, is_q
 from polymargin.relaxation.constraints.constraint import Constraint
 from polymargin.relaxation.constraints.definition import Definition
 from polymargin.relaxation.constraints.encoding import number
-from polymargin.relaxation.constraints.line import LineConstraint, settled
+from polymargin.relaxation.constraints.line import LineConstraint
 from polymargin.relaxation.constraints.minorant import Minorant, Parabolas, closest
-from polymargin.relaxation.constraints.pieces import Pieces
+from polymargin.relaxation.constraints.pieces import Pieces, settled
 from polymargin.relaxation.constraints.range import Range
 from polymargin.relaxation.curvatures import CurvatureCache
 from polymargin.relaxation.expansion import Combination, Expansion, Neurons
+from polymargin.relaxation.functions import values as row_values
 from polymargin.relaxation.guess import guessed, made_definite
 from polymargin.relaxation.interior_point import Optimum, maximise
 from polymargin.relaxation.lemmas import ProvedEnclosures, decided_pieces, enclose
@@ -44,9 +45,11 @@ Array = NDArray[np.float64]
 Proof: TypeAlias = "dict[str, object]"
 
 SLACKS = (0.1, 1.0)
-INWARD = 0.02
-"""How far inside a guess the interior-point method starts, relative to the size of the functional."""
-ENOUGH = 1e-8
+POOR = 10.0
+"""Guesses that prove a bound so far below zero, relative to the size of the functional, are no place to start from."""
+FEW = 64
+"""Size of programs for which the widest start is the first."""
+ENOUGH = 5e-8
 """Bounds above this, relative to the size of the functional, leave room for rounding."""
 ACCURACY, SHARP = 2e-3, 1e-8
 """Of an optimum, and where only its sign is looked for, relative to the size of the functional."""
@@ -64,6 +67,37 @@ class Outcome:
     y: Array | None = None
 
 
+@dataclass(frozen=True)
+class Start:
+    """How far inside a guess the interior-point method starts, all relative to the size of the functional.
+
+    room     least eigenvalue of the form in the variables
+    inward   what every multiplier with a sign is more than guessed
+    drop     how far the bound is below what these multipliers prove
+    tau      X Z = τ I
+
+    Where a form starts with small eigenvalues, so do many boundaries nearby, and steps are short; where it starts with large
+    ones in many coordinates, the bound is far below the optimum.
+    """
+
+    room: float
+    inward: float
+    drop: float
+    tau: float
+
+    def of(self, relaxation: Relaxation, guess: Array, scale: float) -> Array | None:
+        """Return strictly feasible multipliers; None where rounding leaves none."""
+        y = guess.copy() if guess[0] > -POOR * scale else relaxation.first() * scale
+        y[relaxation.program.signed] += self.inward * scale
+        y = made_definite(relaxation, y, scale, self.room)
+        y[0] -= self.drop * scale
+        return y if np.isfinite(y[0]) else None
+
+
+CLOSE, WIDE = Start(1e-4, 0.02, 0.2, 0.3), Start(1.0, 1.0, 2.0, 0.3)
+"""Near a guess, and with every multiplier of the size of the functional."""
+
+
 @dataclass(frozen=True, eq=False)
 class PreparedRegion:
     """A network on a region around a point."""
@@ -72,6 +106,7 @@ class PreparedRegion:
     perturbations: Perturbations
     is_cut: bool
     proved: ProvedEnclosures
+    cut_forms: frozenset[int] = frozenset()
 
     @classmethod
     def of(
@@ -111,6 +146,14 @@ class PreparedRegion:
         functional = self.space.expansion.functional(label, rival)
         return Relaxation(self.space, functional, self.constraints(functional, worst), lead)
 
+    def values(self, neurons: Neurons, x: Array) -> Array:
+        """Return the functions of neurons at one argument each."""
+        if neurons.powers is not None:
+            return row_values(neurons.powers, x[:, None])[:, 0]
+        stage = self.network.stages[neurons.stage - 1]
+        assert isinstance(stage, Piecewise)
+        return np.asarray(stage.activate(x))
+
     def constraints(self, functional: Combination, worst: Array) -> list[Constraint]:
         """Return the constraints for a functional; `worst` is a δ that is likely to be nearly the worst."""
         space, expansion = self.space, self.space.expansion
@@ -129,9 +172,10 @@ class PreparedRegion:
             for source, weights in functional.products.items()
             if expansion.values[source].factors[0] == expansion.values[source].factors[1]
         }
+        chosen = [np.array(sorted(self.cut_forms), dtype=np.int64)]
         if space.neurons:
             variables, arguments = expansion.state(worst)
-            candidates, weights, xs, chosen = [], [], [], [np.zeros(0, dtype=np.int64)]
+            candidates, weights, xs = [], [], []
             for neurons in space.neurons:
                 group = expansion.groups[neurons.group]
                 x = arguments[group.forms][neurons.forms]
@@ -144,15 +188,15 @@ class PreparedRegion:
             minorant = self._minorants(candidates, weights, xs, variables, functional)
             found.append(minorant)
             concave |= minorant.concave()
-            arguments_of = np.concatenate(chosen)
-            if len(arguments_of):
-                found.append(Argument(space, arguments_of))
             lines = LineConstraint(space)
             if lines.is_used:
                 found.append(lines)
             pieces = Pieces(space)
             if pieces.is_used:
                 found.append(pieces)
+        narrow = np.unique(np.concatenate(chosen))
+        if len(narrow):
+            found.append(Argument(space, narrow))
         alpha = {n: a for n, a in concave.items() if a.any() and is_quadratic(expansion, expansion.groups[n])}
         if alpha:
             found.append(CauchySchwarz(space, self.proved.shape, alpha))
@@ -201,23 +245,35 @@ class PreparedRegion:
                 return self._outcome(relaxation, guess.y, math.inf, None)
         if not solve:
             return self._outcome(relaxation, best, math.inf, None)
-        if not np.isfinite(best[0]):
-            best = relaxation.first() * scale
-        y = best.copy()
-        y[relaxation.program.signed] += INWARD * scale
-        y = made_definite(relaxation, y, scale)
-        if not np.isfinite(y[0]):
-            return Outcome(-np.inf, math.inf, None, relaxation)
-        y[0] -= 0.1 * scale
-        limits = {"enough": enough, "hopeless": 0.0} if decide else {}
-        accuracy = SHARP if decide else accuracy
-        program = relaxation.program.placed
-        found = maximise(program, y, scale, tolerance=accuracy, deadline=deadline, **limits)
-        if found is None:
-            return Outcome(float(best[0]), math.inf, None, relaxation)
-        if best[0] > found.value:
+        limits = {"enough": enough, "hopeless": 0.0} if decide else {"hopeless": -scale}
+        found = None
+        for start in self._starts(relaxation):
+            deadline.check()
+            y = start.of(relaxation, best, scale)
+            if y is not None:
+                made = maximise(
+                    relaxation.program.placed,
+                    y,
+                    scale,
+                    tau=start.tau,
+                    tolerance=SHARP if decide else accuracy,
+                    deadline=deadline,
+                    **limits,
+                )
+                found = made if found is None or (made is not None and made.value > found.value) else found
+                if made is not None and not made.stalled:
+                    break
+        if found is None or best[0] > found.value:
             return self._outcome(relaxation, best, math.inf, None)
         return self._outcome(relaxation, found.y, found.gap, found)
+
+    def _starts(self, relaxation: Relaxation) -> list[Start]:
+        """Return from where the interior-point method starts, and from where again if it gets nowhere."""
+        size = relaxation.space.size
+        if size <= FEW:
+            return [WIDE]
+        spread = Start(room=20 / size, inward=20 / size, drop=2.0, tau=2000 / size)
+        return [spread, WIDE] if "box" in relaxation.parts else [CLOSE, spread, WIDE]
 
     def _outcome(self, relaxation: Relaxation, y: Array, gap: float, optimum: Optimum | None) -> Outcome:
         value = float(y[0])

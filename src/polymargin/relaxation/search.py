@@ -1,9 +1,9 @@
 """The largest radius that is proved, for all rivals together.
 
-γ(r), the best bound at a radius, falls with r. For the rival that seems nearest its root is found by tangents: the optimum of one
-radius gives the slope of γ there. The other rivals are tried at radii that were proved, where most of them fall to a guess; one
-that does not becomes the one whose root is looked for. The best proof of all rivals so far is kept, and the time that is given is
-used.
+γ(r), the best bound at a radius, falls from the lead γ(0). For the rival that seems nearest its root is looked for: log(γ(0) − γ)
+is nearly a line over log r, of the degree with which the worst lead falls, so two values say where the next radius is. The other
+rivals are tried at radii that were proved, where most of them fall to a guess; one that does not becomes the one whose root is
+looked for. The best proof of all rivals so far is kept, and the time that is given is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from polymargin.networks.network import Network
 from polymargin.regions import Region
 from polymargin.relaxation.curvatures import CurvatureCache
 from polymargin.relaxation.descent import lowest_points
-from polymargin.relaxation.program import SemidefiniteProgram
 from polymargin.relaxation.prover import Outcome, PreparedRegion, Proof
 
 Array = NDArray[np.float64]
@@ -29,14 +28,18 @@ Array = NDArray[np.float64]
 TOLERANCE = 2e-3
 FIRST = 0.96
 """Where the search starts, relative to the nearest counterexample."""
-CAUTION = 0.3
-"""By what part of the tolerance a radius is tried below the root of a tangent."""
-ATTEMPTS = 12
-NEAR, BELOW = 1e-3, 0.93
-"""Radius at which rivals are compared where nothing limits it, and the next part of one at which a proof failed."""
-COSTLY, SHARES = 400, (0.85, 0.6, 0.3, 0.1, 0.02)
-"""Variables of a program that takes seconds, and parts of the limit that guesses are tried at before."""
-STEP = 1e-6
+FIRST_CAUTION, CAUTION = 0.03, 0.3
+"""How far below the root that values suggest a radius is tried: of the root before anything is proved, of the tolerance later."""
+ATTEMPTS, MUCH = 40, 1.1
+"""Radii that are tried, and how much larger than the best one is that all rivals are tried at before the root is known."""
+NEAR = 1e-3
+"""Radius at which rivals are compared where nothing limits it."""
+DEGREE, LEAST_DEGREE = 2.0, 0.5
+"""Of γ(0) − γ as a power of the radius: the first guess, and the least."""
+NARROWER, FARTHER, FAR = 0.5, 4.0, 1e4
+"""The next part of a radius at which programs break down, the next multiple where all was proved, and the last of the first."""
+SHARES = (0.85, 0.6, 0.3, 0.1, 0.02)
+"""Parts of the limit that guesses are tried at before anything is solved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,106 +116,100 @@ class RegionSearch:
 
     # -- the largest radius --------------------------------------------------------------------
 
-    def largest(
-        self, limit: float, hardest: int | None, tolerance: float = TOLERANCE, known: ProvedRadius | None = None
-    ) -> ProvedRadius:
+    def largest(self, limit: float, *, tolerance: float = TOLERANCE, known: ProvedRadius | None = None) -> ProvedRadius:
         """Return the largest radius up to the limit that is proved for all rivals, or the one that is known already."""
-        nearest = self.by_nearness(limit if math.isfinite(limit) else NEAR)[0] if hardest is None else hardest
-        search = _RootSearch(self, limit, nearest, tolerance)
-        if known is not None:
-            search.best, search.low = known, known.radius
+        nearest = self.by_nearness(limit if math.isfinite(limit) else NEAR)[0]
+        search = _RootSearch(self, limit, nearest, tolerance, known or ProvedRadius())
         with suppress(TimeUpError):  # what was proved before is the answer
             search.run()
         return search.best
 
-    def reach(self, rival: int) -> float:
-        """A radius at which the rival is likely to tie, from the slopes at the point."""
-        tiny = 1e-6 * max(1.0, float(np.abs(self.point).max()))
-        near = self.region.at(self.point, tiny)
+    def lead_over(self, rival: int) -> float:
+        """Return γ(0): by how much the label leads at the point, beyond the lead that is asked for."""
         logits = self.network(self.point)
-        lead = float(logits[self.label] - logits[rival]) - self.lead
+        return float(logits[self.label] - logits[rival]) - self.lead
+
+    def reach(self, rival: int) -> float:
+        """Return a radius at which the rival is likely to tie, from the slopes at the point."""
+        tiny = 1e-6 * max(1.0, float(np.abs(self.point).max()))
+        near, lead = self.region.at(self.point, tiny), self.lead_over(rival)
         low = float(lowest_points(self.network, self.point, near, self.label, [rival])[0][0]) - self.lead
         return tiny * lead / max(lead - low, 1e-12 * abs(lead) + 1e-300)
-
-    def root(self, found: Outcome, rival: int, radius: float) -> float:
-        """Return where the tangent of γ at this radius is zero; infinite where it does not fall."""
-        optimum = found.optimum
-        if optimum is None or not math.isfinite(found.gap):
-            return math.inf if found.leaf is not None else -math.inf
-        ahead = self._ahead(rival, radius)
-        before = found.relaxation.program
-        X, y = optimum.X, optimum.y
-        after = ahead.lagrangian(y, X) if len(y) == ahead.unknowns and len(X) == ahead.side else math.nan
-        slope = (after - before.lagrangian(y, X)) / (STEP * radius * float(X[0, 0]))
-        value = found.value + found.gap / 2
-        return radius - value / slope if slope < 0 else math.inf
-
-    def _ahead(self, rival: int, radius: float) -> SemidefiniteProgram:
-        farther = radius * (1 + STEP)
-        return self._made(farther).relaxation(self.label, rival, self.lead, self._worst[radius, rival]).program
 
 
 @dataclass(eq=False)
 class _RootSearch:
-    """Tangents of γ for one rival; all rivals at the first radius that is proved, and at the last."""
+    """The root of γ for one rival; all rivals at the first radius that is proved, and at the last."""
 
     search: RegionSearch
     limit: float
     rival: int
     tolerance: float
-    best: ProvedRadius = field(default_factory=ProvedRadius)
-    low: float = 0.0
-    high: float = math.inf
+    best: ProvedRadius
+    values: dict[int, dict[float, float]] = field(default_factory=dict)
 
     def run(self) -> None:
         """Narrow [low, high] until it is small, or the time is up."""
-        search = self.search
-        self.high = self.limit
+        search, low, high = self.search, self.best.radius, self.limit
         trial = FIRST * self.limit if math.isfinite(self.limit) else search.reach(self.rival)
-        proved: dict[float, Outcome] = {}
-        if math.isfinite(self.limit) and not self.low and search.prepared(trial).space.size > COSTLY:
-            self._by_guesses()
-        proved_all = self.low > 0
+        if math.isfinite(self.limit) and not low:
+            low = self._by_guesses()
+        trial = max(trial, low)
+        end = FAR * trial
         for _ in range(ATTEMPTS):
-            found = search.attempt(self.rival, trial, decide=False)
-            root = search.root(found, self.rival, trial)
+            rival, found = self.rival, search.attempt(self.rival, trial, decide=False)
+            known = self.values.setdefault(rival, {})
+            known[trial] = found.value + found.gap / 2 if math.isfinite(found.gap) else found.value
             if found.leaf is None:
-                self.high = trial
+                high = trial
+            elif trial >= end and self._all_at(trial, found):
+                return
+            elif trial > MUCH * self.best.radius and not self._all_at(trial, found):
+                high = trial
             else:
-                self.low = trial
-                proved[trial] = found
-                self.high = max(self.low, min(self.high, root))
-                if not proved_all and not self._all_at(trial, found):
-                    root = -math.inf
-                proved_all = True
-            if self.high - self.low <= self.tolerance * self.high:
-                if self.low <= self.best.radius or self._all_at(self.low, proved.get(self.low)):
+                low = trial
+            aim = self._root(low, high) * (1 - (CAUTION * self.tolerance if low else FIRST_CAUTION))
+            met = high <= low / (1 - self.tolerance) or abs(aim - low) <= self.tolerance * low
+            if met and low > 0:
+                if low <= self.best.radius or self._all_at(
+                    low, found if trial == low and rival == self.rival else None
+                ):
                     return
-                root = -math.inf
-            trial = self._next(trial, root)
+                low, high = self.best.radius, low
+                aim = self._root(low, high)
+            if not low < aim < high:
+                aim = (low + high) / 2 if math.isfinite(high) else FARTHER * low
+            trial = aim
 
-    def _by_guesses(self) -> None:
+    def _by_guesses(self) -> float:
         """Find a radius at which guesses prove all rivals: a bound for the case that there is no time for more."""
         for share in SHARES:
             made, failed = self.search.prove(share * self.limit, solve=False)
             if failed is None:
-                self.best, self.low = made, made.radius
-                return
+                self.best = made
+                return made.radius
+        return 0.0
 
     def _all_at(self, radius: float, found: Outcome | None) -> bool:
-        """Prove all rivals at a radius; else go on with the one that failed, below it."""
+        """Prove all rivals at a radius; else go on with the one that failed."""
         made, failed = self.search.prove(radius, {} if found is None else {self.rival: found})
         if failed is None:
             self.best = made
             return True
-        self.rival, self.low, self.high = failed, self.best.radius, radius
+        self.rival = failed
         return False
 
-    def _next(self, trial: float, root: float) -> float:
-        low, high = self.low, self.high
-        aim = root - CAUTION * self.tolerance * root - 0.05 * abs(root - trial)
-        if low < aim < high:
-            return aim
-        if math.isinf(high):
-            return 2 * low
-        return (low + high) / 2 if low else high * (0.9 if math.isfinite(root) else BELOW)
+    def _root(self, low: float, high: float) -> float:
+        """Return where γ of the rival is likely to vanish, from its values next to the ends."""
+        lead = self.search.lead_over(self.rival)
+        places = {r: math.log(max(lead - v, 1e-300) / lead) for r, v in self.values.get(self.rival, {}).items()}
+        near = sorted(places, key=lambda r: (abs(places[r]), -r))[:2]
+        if not near or lead <= 0:
+            return NARROWER * high if not low else (low + high) / 2
+        best, degree = near[0], DEGREE
+        if len(near) == 2:
+            degree = (places[near[1]] - places[best]) / math.log(near[1] / best)
+        power = -places[best] / max(degree, LEAST_DEGREE)
+        farthest = math.log(FARTHER) if low else 0.0
+        least = math.log(NARROWER) if not low else -math.inf
+        return best * math.exp(min(max(power, least), farthest))

@@ -26,6 +26,8 @@ from polymargin.relaxation.expansion import Expansion, Group, Neurons
 
 Array = NDArray[np.float64]
 
+THIN = 1e-9
+"""Half of the interval of a piecewise neuron's value at least, relative to its argument."""
 THINNEST = 1e-12
 """Half of an interval at least, relative to the size of its ends: a variable that is constant keeps a direction of its own."""
 SMALLEST = 1e-40
@@ -182,8 +184,15 @@ class Space:
 
     @cached_property
     def half(self) -> Array:
+        """Halves of the intervals; none is so thin that a checker's interval is much wider."""
         low, high = (ends[: self.variables] for ends in self.enclosures.variables)
-        return np.maximum((high - low) / 2, THINNEST * np.maximum(SMALLEST, np.maximum(np.abs(low), np.abs(high))))
+        half = np.maximum((high - low) / 2, THINNEST * np.maximum(SMALLEST, np.maximum(np.abs(low), np.abs(high))))
+        for neurons in self.neurons:
+            if neurons.powers is None:
+                ends = self.enclosures.inputs_of(neurons)
+                size = THIN * np.maximum(np.abs(ends[0]), np.abs(ends[1]))
+                half[neurons.places] = np.maximum(half[neurons.places], size)
+        return half
 
     def row(self, constant: Array | float, slopes: Array, tail: Array) -> Array:
         """Return constant + slopes · δ + tail · (w, y) as rows (h, size) over (1, s)."""

@@ -11,9 +11,7 @@ from polymargin.deadlines import NEVER, Deadline
 from polymargin.networks.network import Network
 from polymargin.regions import Region
 from polymargin.relaxation.confirmation import Confirmation, Counterexample
-from polymargin.relaxation.coordinates import Coordinates
 from polymargin.relaxation.descent import FEW, FEW_STARTS, MANY_STARTS, descend, random_starts
-from polymargin.relaxation.gradients import Functionals
 
 Array = NDArray[np.float64]
 
@@ -36,8 +34,8 @@ def counterexample_within(
 
     Steps are in the coordinates of `Coordinates.of(region, point)`.
     """
-    coordinates = Coordinates.of(region, point)
-    leads = Functionals.leads(network, label, rivals, abstain).around(point).along(coordinates.directions)
+    confirmation = Confirmation.of(network, point, label, rivals, region, abstain)
+    leads, coordinates = confirmation.leads, confirmation.coordinates
     count, ball = len(leads), coordinates.ball
     starts = starts or (MANY_STARTS if ball.dimension <= FEW else FEW_STARTS)
     first = random_starts(ball, radius, count, starts, np.random.default_rng(seed))
@@ -46,7 +44,6 @@ def counterexample_within(
     best = values.reshape(starts, count).argmin(axis=0)
     lowest = steps.reshape(starts, count, -1)[best, np.arange(count)]
     values = values.reshape(starts, count)[best, np.arange(count)]
-    confirmation = Confirmation(network, leads, coordinates, label, list(rivals), abstain)
     nearest: Counterexample | None = None
     for row in np.flatnonzero(values <= 0).tolist():
         found = confirmation.nearest(lowest[row], row)

@@ -73,8 +73,6 @@ def report(
     array = given.reshape(len(given), -1)
     shape = image_shape_of(given, image_shape)
     right = None if labels is None else class_numbers(labels, len(array), names_of(model))
-    if certificates is not None and not model.is_polynomial:
-        raise InputError("there are no certificates for networks with ReLU or splines; leave them out")
     if certificates is not None and Path(certificates).is_file():
         raise InputError(
             f"certificates {certificates}: this is a file; expected a folder, which is made if there is none"

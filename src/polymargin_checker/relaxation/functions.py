@@ -66,9 +66,17 @@ def nonnegative(arithmetic: Arithmetic, polynomials: Polynomials) -> bool:
     balls = polynomials.coefficients[doubtful].balls()
     for place, row in enumerate(doubtful.tolist()):
         interval = arb(float(polynomials.low[row])), arb(float(polynomials.high[row]))
-        if not univariate.nonnegative(arb_poly(balls[place * degree : (place + 1) * degree]), interval):
+        if not univariate.nonnegative(_lowered(balls[place * degree : (place + 1) * degree], interval), interval):
             return False
     return True
+
+
+def _lowered(coefficients: list[arb], interval: tuple[arb, arb]) -> arb_poly:
+    """Return an exact polynomial that is nowhere on the interval above any in the balls."""
+    farthest = max(abs(interval[0]), abs(interval[1]))
+    off = sum((value.rad() * farthest**k for k, value in enumerate(coefficients)), arb(0))
+    exact = [value.mid() for value in coefficients]
+    return arb_poly([exact[0] - off.abs_upper(), *exact[1:]])
 
 
 def ranges(arithmetic: Arithmetic, polynomials: Polynomials, count: int) -> tuple[Floats, Floats]:

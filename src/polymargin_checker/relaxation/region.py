@@ -114,10 +114,8 @@ def region_of(near: StatedNeighbourhood, point: Sequence[fmpq], radius: fmpq, ar
     place = arithmetic.column(point)
     reach = up(radius)
     if near.frame is not None:
-        from polymargin_checker.enclosures import Balls
-
-        size, along = near.frame.size, near.frame.directions(Balls)
-        columns = arithmetic.around(along.entries(), size)
+        size, along = near.frame.size, near.frame.directions(Arithmetic(True))
+        columns = arithmetic.around(along.balls(), size)
         ends = np.full(size, reach)
         return Region(arithmetic, "l2", place, None, columns, -ends, ends, np.ones(size), reach)
     steps = [(low - u, high - u) for (low, high), u in zip(near.box(point, radius), point, strict=True)]

@@ -36,9 +36,15 @@ class Argument:
 
     def entry(self, y: Array) -> str:
         length = sum(map(len, self.space.groups))
-        return scattered(y / self._ends[1] ** 2, self.chosen, length)
+        return scattered(y / self.squares, self.chosen, length)
+
+    @property
+    def squares(self) -> Array:
+        """Squares of half the intervals, the units of the multipliers."""
+        return self._ends[1] ** 2
 
     @property
     def _ends(self) -> tuple[Array, Array]:
         low, high = (ends[self.chosen] for ends in self.space.enclosures.arguments)
-        return (low + high) / 2, np.maximum((high - low) / 2, THINNEST * SMALLEST)
+        least = THINNEST * np.maximum(SMALLEST, np.maximum(np.abs(low), np.abs(high)))
+        return (low + high) / 2, np.maximum((high - low) / 2, least)

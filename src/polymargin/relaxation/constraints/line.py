@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from polymargin.networks.stages import Piecewise
 from polymargin.relaxation.constraints.constraint import Array, Unknowns
 from polymargin.relaxation.constraints.encoding import packed
-from polymargin.relaxation.constraints.pieces import met_pieces, widened
-from polymargin.relaxation.expansion import Neurons
+from polymargin.relaxation.constraints.pieces import settled
 from polymargin.relaxation.space import Space
 
-LOWERED = 1e-10
+LOWERED = 1e-11
 """Room for rounding, relative to the size of the line."""
 
 
@@ -28,7 +27,7 @@ class LineConstraint:
 
     def unknowns(self) -> Unknowns:
         space = self.space
-        numbers, lines, halves = self._known
+        numbers, lines, halves, _ = self._known
         x = np.concatenate([space.inputs(neurons) for neurons in space.neurons])
         places = np.concatenate([np.arange(n.places.start, n.places.stop) for n in space.neurons])
         linear = space.of_variables(np.eye(space.variables)[places[numbers]]) - lines[:, 1:] * x[numbers]
@@ -36,10 +35,10 @@ class LineConstraint:
         return Unknowns(len(numbers), free=True, linear=linear / halves[:, None], start=0.0)
 
     def entry(self, y: Array) -> dict[str, str | list[int]]:
-        numbers, lines, halves = self._known
+        numbers, lines, halves, steepest = self._known
         sign = -np.sign(y)
         used = np.flatnonzero(sign)
-        room = LOWERED * (np.abs(lines[:, 0]) + np.abs(lines[:, 1]) * halves)
+        room = LOWERED * (np.abs(lines[:, 0]) + steepest * halves)
         return {
             "neuron": numbers[used].tolist(),
             "sign": sign[used].astype(int).tolist(),
@@ -54,9 +53,9 @@ class LineConstraint:
         return bool(len(self._known[0]))
 
     @cached_property
-    def _known(self) -> tuple[NDArray[np.int64], Array, Array]:
-        """Return the numbers of neurons, their lines (c, b), and the sizes of their arguments."""
-        numbers, lines, sizes = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 2))], [np.zeros(0)]
+    def _known(self) -> tuple[NDArray[np.int64], Array, Array, Array]:
+        """Return numbers of neurons, their lines (c, b), sizes of their arguments, and steepest slopes of their functions."""
+        numbers, lines, sizes, slopes = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 2))], [np.zeros(0)], [np.zeros(0)]
         for neurons in self.space.neurons:
             found = settled(self.space, neurons)
             numbers.append(neurons.number + np.flatnonzero(found >= 0))
@@ -69,15 +68,5 @@ class LineConstraint:
                 lines.append(table[found[found >= 0]])
                 low, high = self.space.enclosures.inputs_of(neurons)
                 sizes.append(np.maximum(np.maximum(-low, high), 1e-150)[found >= 0])
-        return np.concatenate(numbers), np.concatenate(lines), np.concatenate(sizes)
-
-
-def settled(space: Space, neurons: Neurons) -> NDArray[np.int64]:
-    """Return for each neuron the number of its only piece if that is affine, else −1."""
-    if neurons.powers is not None:
-        return np.full(len(neurons.forms), -1)
-    stage = space.expansion.network.stages[neurons.stage - 1]
-    assert isinstance(stage, Piecewise)
-    first, last = met_pieces(stage, *widened(*space.enclosures.inputs_of(neurons)))
-    affine = np.array([len(piece) <= 2 for piece in stage.pieces])
-    return np.where((first == last) & affine[first], first, -1)
+                slopes.append(np.full(len(sizes[-1]), np.abs(table[:, 1]).max()))
+        return np.concatenate(numbers), np.concatenate(lines), np.concatenate(sizes), np.concatenate(slopes)

@@ -103,8 +103,8 @@ class Minorant:
         found: dict[int, Array] = {}
         for neurons in self.space.neurons:
             own = neurons.number + np.arange(len(neurons.forms))
-            known = self.reference[own] >= 0
-            bend = self.weights[own][known] * self.parabolas.a[self.reference[own][known]]
+            known = np.flatnonzero(self.reference[own] >= 0)
+            bend = self.weights[own[known]] * self.parabolas.a[self.reference[own[known]]]
             whole = np.zeros(len(self.space.expansion.groups[neurons.group]))
             whole[neurons.forms[known]] = np.maximum(0.0, -bend)
             found[neurons.group] = whole
@@ -118,9 +118,10 @@ class Minorant:
         np.subtract.at(result, self.space.first + self._neurons[2][self.chosen.neuron[mixed]], y[mixed])
         return result
 
-    def entry(self, y: Array) -> dict[str, str | list[int]]:
-        own, mixed = self.parabolas, np.flatnonzero(self.reference >= 0)
-        weight = np.zeros(len(own))
+    def mixture(self, y: Array) -> Array:
+        """Return the weights (parabolas,) with which the multipliers mix all parabolas."""
+        mixed = np.flatnonzero(self.reference >= 0)
+        weight = np.zeros(len(self.parabolas))
         alone = self.others < 0
         places = np.flatnonzero(self._is_chosen)
         weight[places[alone]] = y[alone] / self._scales[alone]
@@ -128,6 +129,10 @@ class Minorant:
         rest = np.abs(self.weights[mixed])
         np.subtract.at(rest, np.searchsorted(mixed, self.chosen.neuron[~alone]), weight[places[~alone]])
         weight[self.reference[mixed]] = rest
+        return weight
+
+    def entry(self, y: Array) -> dict[str, str | list[int]]:
+        own, weight = self.parabolas, self.mixture(y)
         used = np.flatnonzero(weight > 0)
         return {
             "neuron": own.neuron[used].tolist(),

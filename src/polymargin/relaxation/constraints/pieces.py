@@ -14,9 +14,11 @@ from polymargin.networks.stages import Piecewise
 from polymargin.relaxation.constraints.constraint import Array, Squares, Unknowns
 from polymargin.relaxation.constraints.encoding import scattered
 from polymargin.relaxation.expansion import Neurons
-from polymargin.relaxation.space import Space
+from polymargin.relaxation.space import SMALLEST, Space
 
 ROOM = 1e-9
+BEYOND = 1e-12
+"""Of an interval: an end that reaches a piece by no more than this leaves the neuron on the other one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +73,13 @@ class Pieces:
         table = np.zeros((len(stage.pieces), max(2, stage.table.shape[1])))
         table[:, : stage.table.shape[1]] = stage.table
         curved = np.asarray(table[:, 2:].any(axis=1))
-        used = np.flatnonzero((last == first + 1) & ~curved[first] & ~curved[last])
+        used = np.flatnonzero((last == first + 1) & ~curved[first] & ~curved[last] & (settled(space, neurons) < 0))
         return used, (table[first[used], :2], table[last[used], :2])
 
 
 def widened(low: Array, high: Array) -> tuple[Array, Array]:
     """Return intervals with room for the rounding of a checker."""
-    room = ROOM * np.maximum(np.abs(low), np.abs(high))
+    room = ROOM * np.maximum(np.maximum(np.abs(low), np.abs(high)), SMALLEST)
     return low - room, high + room
 
 
@@ -86,3 +88,16 @@ def met_pieces(stage: Piecewise, low: Array, high: Array) -> tuple[NDArray[np.in
     points = np.array(stage.breakpoints)
     first = np.searchsorted(points, low, side="right")
     return first, np.maximum(np.searchsorted(points, high, side="left"), first)
+
+
+def settled(space: Space, neurons: Neurons) -> NDArray[np.int64]:
+    """Return for each neuron the number of its only piece if that is affine, else −1; an end just at a breakpoint adds none."""
+    if neurons.powers is not None:
+        return np.full(len(neurons.forms), -1)
+    stage = space.expansion.network.stages[neurons.stage - 1]
+    assert isinstance(stage, Piecewise)
+    low, high = space.enclosures.inputs_of(neurons)
+    little = BEYOND * np.maximum(np.abs(low), np.abs(high))
+    first, last = met_pieces(stage, low + little, high - little)
+    affine = np.array([len(piece) <= 2 for piece in stage.pieces])
+    return np.where((first == last) & affine[first], first, -1)

@@ -33,7 +33,8 @@ def cauchy_schwarz(given: Multipliers, scene: Scene, forms: QuadraticForms) -> N
 
 def _is_quadratic(scene: Scene, group: Group) -> bool:
     factors = [scene.expansion.groups[k] for s in group.products for k in scene.expansion.values[s].factors]
-    return not group.linear.used.any() and not any(factor.tail.used.any() for factor in factors)
+    sees_variables = any(factor.tail.used.any() for factor in factors)
+    return bool(group.products) and not group.linear.used.any() and not sees_variables
 
 
 def _take_off_squares(scene: Scene, group: Group, multipliers: Floats, forms: QuadraticForms) -> None:

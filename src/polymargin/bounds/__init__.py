@@ -1,1 +1,0 @@
-"""Bounds: certified radii from semidefinite relaxations, branch and bound."""

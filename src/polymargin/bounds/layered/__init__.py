@@ -1,1 +1,0 @@
-"""Networks in layers, as the bounds on balls take them."""

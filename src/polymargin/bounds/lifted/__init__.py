@@ -1,1 +1,0 @@
-"""Bounds for deep networks: the rests of deeper pre-activations stay variables."""

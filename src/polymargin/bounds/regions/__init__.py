@@ -1,1 +1,0 @@
-"""Bounds on regions that are not simply balls: boxes, and balls of any norm within them (docs/regions.md)."""
