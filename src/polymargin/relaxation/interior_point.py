@@ -51,14 +51,14 @@ FEASIBLE, SURE = 1e-3, 1e-6
 class Optimum:
     """y strictly feasible; y_0 is at most `gap` below the optimum (infinite as long as X is not feasible); X the dual.
 
-    It has `stalled` if X became hardly more feasible.
+    It has `converged` if it ended with the accuracy, or the sign, that was asked for.
     """
 
     y: Array
     gap: float
     X: Array
     iterations: int
-    stalled: bool
+    converged: bool
 
     @property
     def value(self) -> float:
@@ -101,7 +101,7 @@ def maximise(
         if deadline.exists:
             before, left = left, deadline.left
             pace = max(pace, before - left)
-    return Optimum(now.y, gap, program.algebra.get(now.X), iterations, not done and now.infeasible > HARDLY)
+    return Optimum(now.y, gap, program.algebra.get(now.X), iterations, done)
 
 
 @dataclass(frozen=True, eq=False)

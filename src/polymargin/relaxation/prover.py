@@ -45,8 +45,6 @@ Array = NDArray[np.float64]
 Proof: TypeAlias = "dict[str, object]"
 
 SLACKS = (0.1, 1.0)
-POOR = 10.0
-"""Guesses that prove a bound so far below zero, relative to the size of the functional, are no place to start from."""
 FEW = 64
 """Size of programs for which the widest start is the first."""
 ENOUGH = 5e-8
@@ -68,13 +66,14 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Start:
+class StartingPoint:
     """How far inside a guess the interior-point method starts, all relative to the size of the functional.
 
     room     least eigenvalue of the form in the variables
     inward   what every multiplier with a sign is more than guessed
     drop     how far the bound is below what these multipliers prove
     tau      X Z = τ I
+    poorest  guesses that prove a bound farther below zero are replaced by small multipliers
 
     Where a form starts with small eigenvalues, so do many boundaries nearby, and steps are short; where it starts with large
     ones in many coordinates, the bound is far below the optimum.
@@ -84,17 +83,18 @@ class Start:
     inward: float
     drop: float
     tau: float
+    poorest: float = 10.0
 
     def of(self, relaxation: Relaxation, guess: Array, scale: float) -> Array | None:
         """Return strictly feasible multipliers; None where rounding leaves none."""
-        y = guess.copy() if guess[0] > -POOR * scale else relaxation.first() * scale
+        y = guess.copy() if guess[0] > -self.poorest * scale else relaxation.first() * scale
         y[relaxation.program.signed] += self.inward * scale
         y = made_definite(relaxation, y, scale, self.room)
         y[0] -= self.drop * scale
         return y if np.isfinite(y[0]) else None
 
 
-CLOSE, WIDE = Start(1e-4, 0.02, 0.2, 0.3), Start(1.0, 1.0, 2.0, 0.3)
+CLOSE, WIDE = StartingPoint(1e-4, 0.02, 0.1, 0.3, poorest=np.inf), StartingPoint(1.0, 1.0, 2.0, 0.3)
 """Near a guess, and with every multiplier of the size of the functional."""
 
 
@@ -261,19 +261,20 @@ class PreparedRegion:
                     **limits,
                 )
                 found = made if found is None or (made is not None and made.value > found.value) else found
-                if made is not None and not made.stalled:
+                if (made is not None and made.converged) or (found is not None and deadline.passed):
                     break
         if found is None or best[0] > found.value:
             return self._outcome(relaxation, best, math.inf, None)
         return self._outcome(relaxation, found.y, found.gap, found)
 
-    def _starts(self, relaxation: Relaxation) -> list[Start]:
+    def _starts(self, relaxation: Relaxation) -> list[StartingPoint]:
         """Return from where the interior-point method starts, and from where again if it gets nowhere."""
         size = relaxation.space.size
         if size <= FEW:
             return [WIDE]
-        spread = Start(room=20 / size, inward=20 / size, drop=2.0, tau=2000 / size)
-        return [spread, WIDE] if "box" in relaxation.parts else [CLOSE, spread, WIDE]
+        spread = StartingPoint(room=20 / size, inward=20 / size, drop=2.0, tau=2000 / size)
+        is_hard = "box" in relaxation.parts or any(neurons.powers is None for neurons in relaxation.space.neurons)
+        return [spread, WIDE] if is_hard else [CLOSE, spread, WIDE]
 
     def _outcome(self, relaxation: Relaxation, y: Array, gap: float, optimum: Optimum | None) -> Outcome:
         value = float(y[0])

@@ -38,6 +38,8 @@ DEGREE, LEAST_DEGREE = 2.0, 0.5
 """Of γ(0) − γ as a power of the radius: the first guess, and the least."""
 NARROWER, FARTHER, FAR = 0.5, 4.0, 1e4
 """The next part of a radius at which programs break down, the next multiple where all was proved, and the last of the first."""
+ASIDE, UNSURE, SMALL = 0.012, 0.05, 400
+"""How much smaller a radius is tried where a program of at most this size did not converge to such a part of the lead."""
 SHARES = (0.85, 0.6, 0.3, 0.1, 0.02)
 """Parts of the limit that guesses are tried at before anything is solved."""
 
@@ -156,8 +158,13 @@ class _RootSearch:
             low = self._by_guesses()
         trial = max(trial, low)
         end = FAR * trial
+        was_unsure = False
         for _ in range(ATTEMPTS):
             rival, found = self.rival, search.attempt(self.rival, trial, decide=False)
+            if not was_unsure and self._is_unsure(found):
+                was_unsure, trial = True, max((1 - ASIDE) * trial, low)
+                continue
+            was_unsure = False
             known = self.values.setdefault(rival, {})
             known[trial] = found.value + found.gap / 2 if math.isfinite(found.gap) else found.value
             if found.leaf is None:
@@ -180,6 +187,11 @@ class _RootSearch:
             if not low < aim < high:
                 aim = (low + high) / 2 if math.isfinite(high) else FARTHER * low
             trial = aim
+
+    def _is_unsure(self, found: Outcome) -> bool:
+        """Return whether a small program did not converge: a neuron just beyond its breakpoint hampers it at some radii."""
+        lead = self.search.lead_over(self.rival)
+        return found.leaf is None and found.gap > UNSURE * lead and found.relaxation.space.size <= SMALL
 
     def _by_guesses(self) -> float:
         """Find a radius at which guesses prove all rivals: a bound for the case that there is no time for more."""
