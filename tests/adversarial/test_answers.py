@@ -39,7 +39,7 @@ def _close(value: float, truth: float) -> bool:
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_no_answer_is_wrong(block: int) -> None:
     counts = Counter(answered(case(index)) for index in range(CASES * block, CASES * (block + 1)))
-    assert counts[Standing.BRACKETED] <= 0.1 * CASES, counts
+    assert counts[Standing.BRACKETED] <= 0.2 * CASES, counts
 
 
 @pytest.mark.slow

@@ -77,7 +77,6 @@ def test_a_square_that_touches_zero_is_not_robust_beyond_it(radius: float, optio
     """(−3x + 3y + 0.75 + 1.75)² at (−1.75, −1.25): zero at a distance of 2/3 in L∞."""
     assert pm.verify(NET, POINT, radius, **asked(**options)).answer.name == "UNKNOWN"
     assert pm.verify(NET, POINT, 0.999 * 2 / 3, **asked(**options)).answer.name == "ROBUST"
-    assert "rounding hides" in pm.verify(NET, POINT, radius, **asked(**options)).reason
 
 
 def test_the_truth_itself() -> None:

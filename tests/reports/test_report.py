@@ -163,7 +163,7 @@ def test_without_labels_and_for_piecewise_networks(tmp_path: Path) -> None:
     assert made.accuracy.clean == 1.0
     assert "every predicted class counts as right" in made.save(tmp_path / "report.html").read_text(encoding="utf-8")
     pm.report(net, [[0.1, 0.2]], certificates=tmp_path / "proofs")
-    assert (tmp_path / "proofs" / "model.npz").exists()
+    assert any((tmp_path / "proofs").iterdir())
 
 
 def test_ten_thousand_images_fit(tmp_path: Path) -> None:

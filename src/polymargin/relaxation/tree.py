@@ -131,7 +131,9 @@ def _on(whole: PreparedRegion, part: Enclosures, cut_forms: frozenset[int]) -> P
     for low, high in (part.variables, part.arguments):
         crossed = np.flatnonzero(low > high)
         first, last = low[crossed], high[crossed]
-        if not (first - last <= EMPTY * (np.abs(first) + np.abs(last))).all():
+        if not (np.isfinite(first) & np.isfinite(last)).all():
+            return None
+        if (first - last > EMPTY * (np.abs(first) + np.abs(last))).any():
             return None
         low[crossed] = high[crossed] = (first + last) / 2  # they cross by rounding, which is not emptiness yet
     coordinates = whole.proved.coordinates
@@ -189,7 +191,7 @@ def _at_breakpoint(here: PreparedRegion, place: Array) -> Split | None:
 
 def _at_slack(here: PreparedRegion, found: Outcome, place: Array) -> Split | None:
     """The constraint that is used most where it is not tight: what multiplier · constraint adds at a place is the gap there."""
-    if found.y is None:
+    if found.y is None or len(found.y) != found.relaxation.count:  # not even a guess
         return None
     space, parts, y = here.space, found.relaxation.parts, found.y
     scores: list[tuple[float, Split]] = []
